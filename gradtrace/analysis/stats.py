@@ -203,8 +203,13 @@ def gradients(trace: Trace) -> dict[int, Value]:
     """Return the gradient of each tensor; if it keeps none, the gradient that the last pass brought
     to it.
     """
-    brought = ((made_by(trace.functions[step.function]), step.gradient) for step in trace.steps)
-    grads = {tensor: value for tensor, value in brought if tensor is not None and value is not None}
+    grads: dict[int, Value] = {}
+    for step in trace.steps:
+        function = trace.functions[step.function]
+        brought = [(made_by(function), step.gradient)]
+        if len(function.outputs) == len(step.upstream) > 1:
+            brought = list(zip(function.outputs, step.upstream, strict=True))
+        grads.update((i, value) for i, value in brought if i is not None and value is not None)
     return grads | {t.id: t.grad for t in trace.tensors if t.grad is not None}
 
 

@@ -10,6 +10,7 @@ from gradtrace.program import syntax as ast
 from gradtrace.trace.labels import dotted
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import (
+    GroupRecord,
     Operation,
     OptimiserRecord,
     ScopeRecord,
@@ -215,8 +216,8 @@ def optimiser_name(facts: Facts, optimiser: OptimiserRecord | None) -> str:
     )
 
 
-def settings(optimiser: OptimiserRecord) -> dict[str, str]:
-    """Return the options of an optimiser's first group, as texts."""
+def settings(optimiser: OptimiserRecord | GroupRecord) -> dict[str, str]:
+    """Return the options of a group, or of an optimiser's first one, as texts."""
     return dict(text.split("=", 1) for text in optimiser.options)
 
 

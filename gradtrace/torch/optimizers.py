@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradtrace.torch import private
 from gradtrace.torch.sharded import whole
 from gradtrace.trace import events
-from gradtrace.trace.events import HeldGroup, rate_of
+from gradtrace.trace.events import HeldGroup, options_of, rate_of
 
 if TYPE_CHECKING:
     from gradtrace.torch.recorder import Recorder
@@ -38,7 +38,7 @@ class Held(events.Held):
         if self.lr is None and groups:
             self.lr = rate_of(groups[0])
         if groups and not self.options:
-            self.read_options(groups[0])
+            self.options = options_of(groups[0])
 
 
 def watched_init(rec: Recorder, original: Any) -> Any:

@@ -505,6 +505,9 @@ class Recorder(TorchFunctionMode, EventStream):
             if not of_grad:
                 if last.grad is None:  # zero_grad() comes before the new version is seen
                     last.grad = self.gradient_of(identity)
+                # a fused step does not count its writes
+                if optimiser is not None and identity.version == private.version_of(tensor):
+                    self.outdate(identity)
                 continue
             noted = self.grads.pop(identity, None)
             if (
@@ -520,8 +523,14 @@ class Recorder(TorchFunctionMode, EventStream):
         for tensor in tensors:
             identity = self.find(tensor)
             if identity is not None:
-                identity.version = WRITTEN
-                self.written.pop(identity.storage, None)
+                self.outdate(identity)
+
+    def outdate(self, identity: Known) -> None:
+        """Forget what is known of a tensor's present contents."""
+        identity.version = WRITTEN
+        self.written.pop(identity.storage, None)
+        if identity.storage is not None:
+            self.spans.pop(identity.storage, None)
 
     # ---- gradients
 

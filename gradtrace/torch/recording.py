@@ -52,7 +52,9 @@ class record:
     these with those of another record, "values" every element, "precision" as "summary" the error
     of each result against float64 (a step takes several times as long). The recording does not
     change losses, gradients, random numbers, buffers or the optimiser's state, and it does not keep
-    tensors alive. ValueError for another level; RuntimeError if another recording is active.
+    tensors alive. `like` is an earlier record, or its file, that `diff()` compares with. ValueError
+    for another level; OSError if the file cannot be read; RuntimeError if another recording is
+    active.
     `trace().left_out` lists what could not be recorded.
     """
 
@@ -60,6 +62,9 @@ class record:
         level = level or ("summary" if like is None else "compare")
         if level not in contents.LEVELS:
             raise ValueError(f"level must be one of {', '.join(contents.LEVELS)}, not {level!r}")
+        if isinstance(like, (str, os.PathLike)):
+            with open(like, "rb"):  # a file that is missing fails before the step, not after it
+                pass
         self.level = level
         self.like = like
         self._recorder: Recorder | None = None

@@ -390,7 +390,7 @@ class Builder:
         span = self.source.span
         for held in self.events.optimisers.values():
             groups = [
-                GroupRecord(self.ids(group.tensors), group.lr, tuple(group.rates))
+                GroupRecord(self.ids(group.tensors), group.lr, tuple(group.rates), group.options)
                 for group in held.groups
             ]
             yield OptimiserRecord(

@@ -202,6 +202,7 @@ class HeldGroup:
         self.count = len(group["params"])
         self.lr = rate_of(group)
         self.rates: list[tuple[int, float]] = []  # from which step on, where it changed
+        self.options = options_of(group)
 
 
 class Held:
@@ -231,17 +232,16 @@ class Held:
             note_rate(group.rates, step, rate)
         note_rate(self.rates, step, max((r for r in rates if r is not None), default=None))
 
-    def read_options(self, group: Mapping[str, Any]) -> None:
-        """Note the options of a group of parameters that are numbers, flags or tuples of these."""
-        options = [
-            (name, value)
-            for name, value in group.items()
-            if name not in ("params", "lr", "initial_lr")
-        ]
-        kinds = (int, float, bool, tuple)
-        self.options = tuple(
-            f"{name}={constant_text(value)}" for name, value in options if type(value) in kinds
-        )
+
+def options_of(group: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the options of a group of parameters that are numbers, flags or tuples of these."""
+    options = [
+        (name, value) for name, value in group.items() if name not in ("params", "lr", "initial_lr")
+    ]
+    kinds = (int, float, bool, tuple)
+    return tuple(
+        f"{name}={constant_text(value)}" for name, value in options if type(value) in kinds
+    )
 
 
 def rate_of(group: Mapping[str, Any]) -> float | None:

@@ -384,6 +384,7 @@ class GroupRecord(NamedTuple):
     tensors: Group  # the last versions of those that are in the trace
     lr: float | None  # when it was made
     rates: tuple[tuple[int, float], ...]
+    options: tuple[str, ...] = ()  # without lr
 
 
 class OptimiserRecord(NamedTuple):

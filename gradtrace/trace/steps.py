@@ -29,6 +29,7 @@ from gradtrace.trace.events import (
     HeldGroup,
     PassEvent,
     Turn,
+    options_of,
 )
 from gradtrace.trace.history import in_trace
 from gradtrace.trace.keeper import SMALL, Kept, storage_of
@@ -149,7 +150,7 @@ class Watch(EventStream, Watcher):
             held = self.optimisers[id(optimiser)] = Held(optimiser, state.place())
             lr = optimiser.defaults.get("lr")
             held.lr = None if lr is None else float(lr)
-            held.read_options(optimiser.defaults)
+            held.options = options_of(optimiser.defaults)
             self._kept_alive.append(optimiser)
         group = HeldGroup(optimiser.param_groups[-1])
         group.tensors = tensors

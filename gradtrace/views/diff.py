@@ -1,11 +1,13 @@
 """The verdict of a comparison as text, data, or DOT in which colours mark the differences.
 
 The JSON document has `schema` "gradtrace/diff", `version`, `verdict` ("equal" or "differ"),
-`bit_equal`, `largest` {relative, tensor} within the tolerance, `first` (null, or {kind, step, a, b,
-before, relative, reason}, where a and b are null or {file, line, module, op}), `others` (the same
-of up to five more places), `operations` of A and of B, `complete` (whether all could be compared),
-`compared` (values, gradients and updates) of `total`, `by_statistics` (those of which the records
-keep only statistics, which agree), and `notes`. The formats with rows have one for each difference.
+`bit_equal`, `largest` {relative, tensor} within the tolerance, `first` (null, or {kind, only, step,
+a, b, before, relative, reason}), `others` (the same of up to five more places), `operations` of A
+and of B, `complete` (whether all could be compared), `compared` (values, gradients and updates) of
+`total`, `by_statistics` (those of which the records keep only statistics, which agree), and
+`notes`. `kind` is one of `KINDS` in analysis/compare/reasons.py, `only` "A" or "B" if it is "only".
+The places a and b are null or {file, line, module, op, made}; `made` is the line that made the
+module or the optimiser. The formats with rows have one for each difference.
 """
 
 from __future__ import annotations
@@ -125,29 +127,27 @@ def kept_lines(verdict: Verdict, a: Trace, b: Trace, runs: str) -> Iterator[str]
         yield 'to compare the others, record with level="compare"'
 
 
-KINDS = {
+HEADINGS = {
     "input": "an input",
     "parameter": "a parameter",
     "update": "an update",
     "backward": "backward only",
-    "random draw": "a random draw",
+    "random": "a random draw",
     "shape": "a shape",
-    "only in A": "an operation that only A has",
-    "only in B": "an operation that only B has",
-    "failure": "an error",
 }
 
 
 def heading(difference: Difference) -> str:
     """Return kind, step and tensor of a difference in a line."""
-    place = (
-        (difference.b or difference.a)
-        if difference.kind == "only in B"
-        else (difference.a or difference.b)
-    )
+    sides = difference.a, difference.b
+    place = (sides[1] or sides[0]) if difference.only == "B" else (sides[0] or sides[1])
+    kind = HEADINGS.get(difference.kind, difference.kind)
+    if difference.only:
+        is_error = None in sides
+        kind = "an error" if is_error else f"an operation that only {difference.only} has"
     step = "" if difference.step is None else f" in step {difference.step}"
     label = "" if place is None or not place.label else f": {visible(place.label)}"
-    return f"{KINDS.get(difference.kind, difference.kind)}{step}{label}"
+    return f"{kind}{step}{label}"
 
 
 def place_lines(difference: Difference, a: Trace, b: Trace) -> Iterator[str]:
@@ -158,6 +158,8 @@ def place_lines(difference: Difference, a: Trace, b: Trace) -> Iterator[str]:
             continue
         where = place.file if place.line is None else f"{place.file}:{place.line}"
         operation = place.op + (f" in {place.module}" if place.module and place.op else "")
+        if place.made_on is not None and place.made_on != place.line:
+            operation = f"{operation or place.module}, made on line {place.made_on}"
         yield "  ".join(filter(None, (f"  {name}", visible(where), visible(operation))))
         source = source_line(place, trace)
         if source:
@@ -231,12 +233,13 @@ def render(verdict: Verdict, a: Trace, b: Trace, format: str) -> str:
 
 def document_of(difference: Difference) -> dict[str, Any]:
     sides = [
-        None if side is None else rows.fields(side, "file line module op")
+        None if side is None else {**rows.fields(side, "file line module op"), "made": side.made_on}
         for side in (difference.a, difference.b)
     ]
-    head = rows.fields(difference, "kind step")
     return {
-        **head,
+        "kind": difference.kind,
+        "only": difference.only or None,
+        "step": difference.step,
         "a": sides[0],
         "b": sides[1],
         **rows.fields(difference, "before relative reason"),

@@ -40,7 +40,8 @@ def test_two_programs(document, gt):
     assert (code, found["verdict"], found["others"]) == (1, "differ", [])
     assert (first["kind"], first["reason"], first["before"]) == ("forward", "1 in A, 2 in B", 0)
     assert first["relative"] == pytest.approx(1 / 3)
-    assert first["a"] == {"file": "<expression>", "line": 1, "module": "", "op": "add 1"}
+    place = {"file": "<expression>", "line": 1, "module": "", "op": "add 1", "made": None}
+    assert first["a"] == place
     assert first["b"]["op"] == "add 2"
     result = gt("diff", "(x+w)*(w+1)", "(x+w)*(w+2)", "--x", 2, "--w", 1)
     assert result.stdout.startswith("differ: forward: w+1\n  A  <expression>:1  add 1\n")

@@ -81,7 +81,7 @@ class Planted(NamedTuple):
     setup: str = ""
 
 
-FORWARD, ONLY = ("forward",), ("only in A", "only in B", "forward")
+FORWARD, ONLY = ("forward",), ("only", "forward")
 PLANTED = {
     "another eps in one block": Planted(
         "SETUP",
@@ -102,7 +102,7 @@ PLANTED = {
     "one Dropout in eval": Planted(
         "SETUP",
         "net.blocks[1].drop.eval()",
-        ("random draw", "forward"),
+        ("random", "forward"),
         ("self.drop(h)",),
         ("self.drop(h)", "x + h"),
         "eval in B|train against eval",
@@ -110,7 +110,7 @@ PLANTED = {
     "another draw of Dropout": Planted(
         "SETUP",
         "torch.manual_seed(5)",
-        ("random draw",),
+        ("random",),
         ("self.drop(h)",),
         ("self.drop(h)",),
         "another draw",
@@ -118,7 +118,7 @@ PLANTED = {
     "another probability of Dropout": Planted(
         "SETUP",
         "net.blocks[1].drop.p = 0.6",
-        ("random draw", "forward"),
+        ("random", "forward"),
         ("self.drop(h)",),
         ("self.drop(h)",),
     ),
@@ -183,21 +183,21 @@ PLANTED = {
     "a parameter that was not loaded": Planted(
         "SETUP",
         "with torch.no_grad():\n    net.blocks[2].up.weight.mul_(0).add_(torch.ones(16, 8) * 0.1)",
-        ("parameter", "only in B"),
+        ("parameter", "only"),
         ("self.up(h)",),
         ("self.up(h)", ".mul_(0)"),
     ),
     "another initialisation": Planted(
         "SETUP",
         "nn.init.eye_(net.blocks[3].attention.v.weight)",
-        ("parameter", "only in B"),
+        ("parameter", "only"),
         ("self.v(x)",),
         ("self.v(x)", "eye_"),
     ),
     "a weight transposed at loading": Planted(
         "SETUP",
         "k = net.blocks[1].attention.k\nwith torch.no_grad():\n    k.weight.copy_(k.weight.t().clone())",
-        ("parameter", "only in B"),
+        ("parameter", "only"),
         ("self.k(x)",),
         ("self.k(x)", "copy_"),
         "the transposed of A",
@@ -205,7 +205,7 @@ PLANTED = {
     "another order of the data": Planted(
         "SETUP",
         "xs = torch.stack([xs[0], xs[1].flip(0), xs[2]])",
-        ("input", "forward", "only in B", "only in A"),
+        ("input", "forward", "only"),
         ("xs[step]", "net(x)", "self.first(x)"),
         ("xs[step]", "net(x)", "flip", "self.first(x)"),
         "",
@@ -221,7 +221,7 @@ PLANTED = {
     "a custom backward": Planted(
         "h = torch.tanh(h)",
         "h = Scaled.apply(h)",
-        ("backward", "only in A", "only in B"),
+        ("backward", "only"),
         ("torch.tanh",),
         ("Scaled.apply",),
         "",
@@ -254,10 +254,10 @@ PLANTED = {
     "clipped gradients": Planted(
         "    loss.backward()\n",
         "    loss.backward()\n    nn.utils.clip_grad_norm_(net.parameters(), 0.01)\n",
-        ("backward", "update"),
-        ("",),
-        ("",),
-        "",
+        ("only",),
+        ("opt.step()",),
+        ("clip_grad_norm_",),
+        "only B clips the gradients before the update, to a norm of 0.01",
     ),
     "a residual left out": Planted(
         "return x + h", "return h if self.deep == 2 else x + h", ONLY, ("x + h",), ("",), ""

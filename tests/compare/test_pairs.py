@@ -1,49 +1,11 @@
 """`gradtrace diff` on pairs of programs: rewrites that are right, and planted differences, on both engines."""
 
-import json
-import os
-
 import pytest
 
 from tests.compare.planted import PLANTED, programs
 from tests.compare.rewrites import HEAD, REWRITES
 
 TORCH_ONLY = {"checkpointing"}  # gradtrace's own checkpoint cannot be recorded node by node
-
-
-def record_in_torch(path):
-    """Run a file in real PyTorch, here in this process, and write its record."""
-    pytest.importorskip("torch")
-    from gradtrace.torch import child, recording
-
-    recorder = recording.record("summary")
-    recorder._main = os.path.abspath(path)
-    module = child.as_main(path.name)
-    recorder._env = module.__dict__
-    with recorder:
-        child.execute(path.name, module)
-    found = path.with_suffix(".gt")
-    found.write_bytes(recording.file_content(recorder._checked()))
-    return found.name
-
-
-@pytest.fixture
-def verdict(gt, here, monkeypatch):
-    def read(engine, first, second):
-        paths = [here / "a.py", here / "b.py"]
-        for path, text in zip(paths, (first, second), strict=True):
-            path.write_text(text)
-        names = [f"./{path.name}" for path in paths]
-        if engine == "torch":
-            import sys
-
-            monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-            names = [f"./{record_in_torch(path)}" for path in paths]
-        result = gt("diff", *names, "--format", "json")
-        assert result.exit_code in (0, 1), result.stderr
-        return result.exit_code, json.loads(result.stdout)
-
-    return read
 
 
 @pytest.mark.sampled(8)
@@ -115,6 +77,8 @@ def test_recordings_in_python(tmp_path, monkeypatch):
     page = (tmp_path / "both.html").read_text()
     assert 'class="first"' not in page  # the script marks it
     assert '"first":[[' in page
+    with pytest.raises(FileNotFoundError, match="typo"):
+        gt.record(like="typo.gt")
     with pytest.raises(ValueError, match="nothing to compare with"):
         run(2.0).diff()
 
@@ -143,3 +107,29 @@ def test_a_rewrite_differs_nowhere_on_the_way(verdict, name):
     head, first, second = REWRITES[name]
     _, found = verdict("gradtrace", HEAD + head + first, HEAD + head + second)
     assert not any("on the way" in note for note in found["notes"])
+
+
+def test_an_update_before_a_deep_graph_that_differs():
+    """Each value is judged by what it was computed from, without a call for each."""
+    torch = pytest.importorskip("torch")
+    import gradtrace.torch as gt
+
+    def run(rate):
+        w = torch.tensor([0.9, 0.5, 0.2], requires_grad=True)
+        opt = torch.optim.SGD([w], lr=rate)
+        with gt.record(level="compare") as r:
+            for _ in range(2):
+                h = torch.ones(3)
+                for _ in range(400):
+                    h = torch.tanh(h * w) + w
+                opt.zero_grad()
+                h.sum().backward()
+                opt.step()
+        return r
+
+    first = gt.compare(run(0.01), run(0.02)).data()["first"]
+    assert (first["kind"], first["step"], first["reason"]) == (
+        "update",
+        1,
+        "lr=0.01 in A, 0.02 in B",
+    )

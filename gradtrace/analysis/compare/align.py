@@ -9,15 +9,17 @@ two runs, not that their values are equal.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from difflib import SequenceMatcher
 from math import log
 
-from gradtrace.analysis.compare.distance import relative
-from gradtrace.analysis.compare.runs import RecordedRun, base_name, shapes_of
-from gradtrace.annotations import Any, Callable, Iterable
-from gradtrace.trace.record import Operation
+from gradtrace.analysis.compare.distance import least, relative, turned
+from gradtrace.analysis.compare.runs import RecordedRun, base_name, is_view, shapes_of
+from gradtrace.annotations import Any, Callable, Iterable, Iterator
+from gradtrace.trace.record import Operation, Value
 
 MANY = 250_000  # products of the lengths of two stretches that are matched one by one
+CLOSE = 1e-6  # the relative difference of loaded parameters that are one
 SPECIAL = 1 << 40  # the bucket of a norm that is zero or not finite
 COMMUTING = frozenset({"add", "mul"})
 Key = Callable[[RecordedRun, int], Any]
@@ -79,24 +81,36 @@ class Alignment:
         self.operations: dict[int, int] = {}
         self.sources: dict[int, int] = {}
         self.roots: set[int] = set()  # of A, that backward was called on, with a partner
+        self.turned: set[int] = set()  # matrices of A of which B has the transposed, by the first
         self._distances: dict[tuple[int, int], float | None] = {}
         self.all_a = [o for o in a.operations if a.compared(o)]
         self.all_b = [o for o in b.operations if b.compared(o)]
         self.pair_roots()
         self.pair_leaves(lambda run, i: run.names.get(run.tensors[i].first))
-        for keys in ((by_operator, by_value), (by_value,)):
-            for key in keys:
+        self.pair_parameters()
+        self.pair_gradients()
+        for _ in range(2):
+            for key in (by_operator, by_kind, by_value):
                 self.pair_values(key)
             self.follow()
             self.fill_gaps()
             self.pair_leaves(lambda run, i: (run.shape(i), run.tensors[i].is_parameter))
+            self.pair_gradients()
             self.follow()
 
     def distance(self, i: int, j: int) -> float | None:
         """Return the relative difference of a tensor of A and one of B."""
         if (i, j) not in self._distances:
-            self._distances[i, j] = relative(self.a.tensors[i].value, self.b.tensors[j].value)
+            self._distances[i, j] = relative(*self.values(i, j))
         return self._distances[i, j]
+
+    def values(self, i: int, j: int) -> tuple[Value | None, Value | None]:
+        """Return the values of a tensor of A and one of B, as B has them."""
+        return self.as_in_b(i, self.a.tensors[i].value), self.b.tensors[j].value
+
+    def as_in_b(self, i: int, value: Value | None) -> Value | None:
+        """Return a value or a gradient of a tensor of A, transposed if B has it so."""
+        return turned(value) if self.a.tensors[i].first in self.turned else value
 
     # ---- pairs
 
@@ -106,6 +120,9 @@ class Alignment:
             return
         self.partner[i] = j
         self.source[j] = i
+        if self.is_turned(i, j):
+            self.turned.add(self.a.tensors[i].first)
+            self._distances.pop((i, j), None)
         if self.a.tensors[i].operation is None and self.b.tensors[j].operation is None:
             for version_a, version_b in zip(
                 self.later(self.a, i), self.later(self.b, j), strict=False
@@ -113,6 +130,57 @@ class Alignment:
                 if version_a not in self.partner and version_b not in self.source:
                     self.partner[version_a] = version_b
                     self.source[version_b] = version_a
+
+    def is_turned(self, i: int, j: int) -> bool:
+        """Whether B has the transposed of a parameter of A, and uses it otherwise: a product with
+        it in place of a linear.
+        """
+        left = self.a.tensors[i]
+        right = self.b.tensors[j]
+        if not (left.is_parameter and right.is_parameter) or left.operation != right.operation:
+            return False
+        if len(left.shape) != 2 or left.shape != right.shape[::-1]:
+            return False
+        if left.shape == right.shape:
+            readers = [
+                {base_name(run.operations[n]) for n in run.uses.get(t, ())}
+                for run, t in ((self.a, i), (self.b, j))
+            ]
+            if readers[0] == readers[1] or self.distance(i, j) == 0:
+                return False
+        return is_equal(turned(left.value), right.value)
+
+    def pair_parameters(self) -> None:
+        """Pair parameters of other names that have equal values, also transposed, of which each
+        run has only one.
+        """
+        sizes_of: list[dict[Any, list[int]]] = []
+        for run, paired in ((self.a, self.partner), (self.b, self.source)):
+            sizes: dict[Any, list[int]] = {}
+            for i in self.leaves(run, paired):
+                value = run.tensors[i].value
+                if run.tensors[i].is_parameter and value is not None and value.norm < SPECIAL:
+                    sizes.setdefault(tuple(sorted(value.shape)), []).append(i)
+            sizes_of.append(sizes)
+        for size, first in sizes_of[0].items():
+            second = sizes_of[1].get(size, [])
+            alike = [
+                (i, j) for i, j in near_norms(self.a, self.b, first, second) if self.alike(i, j)
+            ]
+            counts = Counter(i for i, _ in alike), Counter(j for _, j in alike)
+            for i, j in alike:
+                if counts[0][i] == counts[1][j] == 1:
+                    self.pair(i, j)
+                    uses = self.a.uses.get(i), self.b.uses.get(j)
+                    if uses[0] and uses[1]:
+                        self.pair_companions(
+                            self.a.operations[uses[0][-1]], self.b.operations[uses[1][-1]]
+                        )
+
+    def alike(self, i: int, j: int) -> bool:
+        """Whether two tensors have equal values, also transposed."""
+        first, second = self.a.tensors[i].value, self.b.tensors[j].value
+        return is_equal(first, second) or is_equal(turned(first), second)
 
     def later(self, run: RecordedRun, tensor: int) -> list[int]:
         versions = run.versions[run.tensors[tensor].first]
@@ -130,6 +198,26 @@ class Alignment:
         if base_name(left) == base_name(right) and len(left.tensors) == len(right.tensors):
             for i, j in zip(left.tensors, right.tensors, strict=True):
                 if self.a.tensors[i].operation is None and self.b.tensors[j].operation is None:
+                    self.pair(i, j)
+            return
+        self.pair_companions(left, right)
+
+    def pair_companions(self, left: Operation, right: Operation) -> None:
+        """Pair parameters with equal values that two operations read."""
+        first, second = (
+            [
+                i
+                for i in operation.tensors
+                if run.tensors[i].is_parameter and i in run.live and i not in paired
+            ]
+            for run, operation, paired in (
+                (self.a, left, self.partner),
+                (self.b, right, self.source),
+            )
+        )
+        for i in first:
+            for j in second:
+                if self.alike(i, j):
                     self.pair(i, j)
 
     def pair_roots(self) -> None:
@@ -156,12 +244,22 @@ class Alignment:
                 candidates.remove(near)
                 self.pair(near, j)
 
+    def pair_gradients(self) -> None:
+        """Pair the tensors that hold the gradients of paired leaves."""
+        holders = {leaf: j for j, leaf in reversed(self.b.holds.items())}
+        for i, leaf in self.a.holds.items():
+            j = holders.get(self.partner.get(leaf, -1))
+            if j is not None:
+                self.pair(i, j)
+
     def leaves(self, run: RecordedRun, paired: dict[int, int]) -> list[int]:
         chosen = [
             t.id
             for t in run.tensors
             if t.operation is None
             and t.id not in paired
+            and t.id in run.live
+            and t.first not in run.gradients
             and run.has(t.id)
             and run.earlier(t.id) is None
         ]
@@ -188,20 +286,27 @@ class Alignment:
 
     def unique(self, run: RecordedRun, key: Key) -> dict[tuple[Any, int], int | None]:
         """Return the unpaired tensor in each bucket of values; None for a bucket that has
-        several.
+        several which are not views of one.
         """
         paired = self.partner if run is self.a else self.source
         buckets = dict[tuple[Any, int], "int | None"]()
+        viewed: dict[int, tuple[Any, int]] = {}
         for t in run.tensors:
             if t.value is None or t.id in paired or not run.has(t.id) or not t.value.is_measured:
                 continue
             if run.earlier(t.id) is not None and t.operation is None:
                 continue
-            place = run.step(t.id), t.value.numel, key(run, t.id)
+            place = t.id in run.live, run.step(t.id), t.value.numel, key(run, t.id)
             if place[-1] is None:
                 continue
             bucket = place, self.bucket(t.value.norm)
-            buckets[bucket] = None if bucket in buckets else t.id
+            maker = run.maker(t.id)
+            former = viewed.get(maker.tensors[0]) if maker is not None and is_view(maker) else None
+            viewed[t.id] = bucket
+            if bucket not in buckets:
+                buckets[bucket] = t.id
+            elif former != bucket:
+                buckets[bucket] = None
         return buckets
 
     def bucket(self, norm: float) -> int:
@@ -268,6 +373,29 @@ class Alignment:
             j = end_b + 1
 
 
+def near_norms(
+    a: RecordedRun, b: RecordedRun, first: list[int], second: list[int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of tensors of which the norms agree, but for tensors of zeros."""
+    norms = sorted((value.norm, j) for j in second if (value := b.tensors[j].value) is not None)
+    for i in first:
+        value = a.tensors[i].value
+        norm = 0.0 if value is None else value.norm
+        begin = bisect_left(norms, (norm * (1 - CLOSE), -1))
+        for near, j in norms[begin:]:
+            if not norm or near > norm * (1 + CLOSE):
+                break
+            yield i, j
+
+
+def is_equal(a: Value | None, b: Value | None) -> bool:
+    """Whether all that is known of two values agrees."""
+    if a is None or b is None or a.shape != b.shape:
+        return False
+    gap = relative(a, b)
+    return (least(a, b) if gap is None else gap) in (0.0, None) or (gap or 1.0) < CLOSE
+
+
 def by_operator(run: RecordedRun, tensor: int) -> Any:
     """Return operator and module of a result; None for a tensor that no operation made."""
     maker = run.tensors[tensor].operation
@@ -275,6 +403,12 @@ def by_operator(run: RecordedRun, tensor: int) -> Any:
         return None
     operation = run.operations[maker]
     return base_name(operation), run.shape(tensor), run.modules(operation)
+
+
+def by_kind(run: RecordedRun, tensor: int) -> Any:
+    """Return operator and shape of a result, whatever the module is called."""
+    key = by_operator(run, tensor)
+    return None if key is None else key[:2]
 
 
 def by_value(run: RecordedRun, tensor: int) -> Any:
@@ -311,7 +445,8 @@ def matched(
     if not first or not second:
         return
     keys = [
-        [(base_name(o), shapes_of(run, o)) for o in part] for run, part in ((a, first), (b, second))
+        [(base_name(o), shapes_of(run, o), not run.live.isdisjoint(o.outputs)) for o in part]
+        for run, part in ((a, first), (b, second))
     ]
     if len(first) * len(second) <= MANY:
         for i, j, size in SequenceMatcher(

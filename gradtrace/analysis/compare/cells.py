@@ -22,6 +22,7 @@ from gradtrace.trace.record import Operation, Value
 VALUE = "value"
 GRAD = "grad"
 Cell = tuple[str, int]
+CASTS = frozenset({"to", "bfloat16", "half", "float", "double", "type", "type_as"})
 UPDATED = (
     # the relative difference of two updates that roundings explain: Adam divides small gradients by
     # small ones
@@ -37,9 +38,12 @@ def sources(run: RecordedRun, cell: Cell) -> list[Cell]:
     kind, tensor = cell
     record = run.tensors[tensor]
     if kind == GRAD:
-        return gradient_sources(run, tensor)
+        edited = run.edited.get(tensor)
+        return gradient_sources(run, tensor) if edited is None else [(VALUE, edited)]
+    if tensor in run.holds:
+        return gradient_sources(run, run.holds[tensor])
     if record.operation is not None:
-        return [(VALUE, i) for i in dict.fromkeys(run.operations[record.operation].tensors)]
+        return [(VALUE, i) for i in dict.fromkeys(run.read(tensor))]
     earlier = run.earlier(tensor)
     if earlier is None:
         return []
@@ -85,12 +89,31 @@ class Cells:
         self.cancelled: set[Cell] = set()
         self.by_statistics: set[Cell] = set()  # of which only statistics are known
         self._inherited: dict[int, float] = {}
+        self._unsure: dict[int, Any] = {}
         self._judged: dict[Cell, tuple[float | None, bool]] = {}
         self.widest = 0.0
         self.longest = 1.0
+        self.is_of_layer = self.has_short_layer()
         for t in self.a.tensors:
             self.measure(t.id)
         self.longest *= 2  # of a gradient: there and back
+        # in the order of the run, since what cancels is judged by what it was computed from
+        for i in sorted(pairs.partner):
+            self.judged((VALUE, i))
+
+    def has_short_layer(self) -> bool:
+        """Whether another dtype is that of some layers, which is a difference, not that of a
+        run: not all weights have it, or operations of the program cast them.
+        """
+        pairs = [
+            (self.a.tensors[i].dtype, self.b.tensors[j].dtype)
+            for i, j in self.pairs.partner.items()
+            if self.a.tensors[i].is_parameter and i in self.a.live and len(self.a.shape(i)) > 1
+        ]
+        others = [first != second for first, second in pairs]
+        if any(others):
+            return not all(others)
+        return casts_parameter(self.a) != casts_parameter(self.b)
 
     def measure(self, tensor: int) -> None:
         """Note the precision of a tensor and the length of the sums on its way, from its
@@ -101,7 +124,7 @@ class Cells:
         dtypes = (
             {record.dtype} if partner is None else {record.dtype, self.b.tensors[partner].dtype}
         )
-        base = max(map(base_of, dtypes))
+        base = (min if self.is_of_layer else max)(map(base_of, dtypes))
         length = 1.0
         if record.operation is not None:
             operation = self.a.operations[record.operation]
@@ -109,6 +132,9 @@ class Cells:
             length = self.a.length(operation) + max(
                 (self.length.get(i, 1.0) for i in operation.tensors), default=0.0
             )
+        elif tensor in self.a.holds:
+            base = max(base, self.widest) if base else 0.0
+            length = 2 * self.longest
         elif (earlier := self.a.earlier(tensor)) is not None and earlier in self.base:
             base = max(base, self.widest) if base else 0.0
             length = self.longest
@@ -123,8 +149,8 @@ class Cells:
         kind, i = cell
         j = self.pairs.partner[i]
         if kind == GRAD:
-            return self.a.grads.get(i), self.b.grads.get(j)
-        return self.a.tensors[i].value, self.b.tensors[j].value
+            return self.pairs.as_in_b(i, self.a.grads.get(i)), self.b.grads.get(j)
+        return self.pairs.values(i, j)
 
     def gap(self, cell: Cell) -> float | None:
         """Return the relative difference of a cell; None if it has no partner or is not known in
@@ -202,6 +228,12 @@ class Cells:
             return gap, False
         return gap, True
 
+    def is_rounding(self, cell: Cell) -> bool:
+        """Whether a value differs only by the roundings of terms that cancel: where it came from
+        does not matter.
+        """
+        return cell in self.cancelled and not (cell[0] == VALUE and self.is_update(cell[1]))
+
     def is_leaf(self, tensor: int) -> bool:
         return self.a.tensors[tensor].operation is None
 
@@ -218,16 +250,22 @@ class Cells:
         than its terms.
         """
         kind, i = cell
-        if kind == GRAD:
+        if kind == GRAD or i in self.a.holds:
+            i = self.a.holds.get(i, i)
             if not self.is_leaf(i):
                 return 0.0
-            outputs = [o for use in self.a.uses.get(i, ()) for o in self.a.operations[use].outputs]
             size = self.a.tensors[i].value
-            gradients = [v for o in outputs if (v := self.a.grads.get(o)) is not None]
-            return max(
-                (allowed * v.norm for v in gradients if size is not None and v.numel > size.numel),
-                default=0.0,
-            )
+            largest = 0.0
+            for use in self.a.uses.get(i, ()) if size is not None else ():
+                for o in self.a.operations[use].outputs:
+                    sent = self.a.grads.get(o)
+                    if sent is None or size is None or sent.numel <= size.numel or not size.numel:
+                        continue
+                    # differences of one sign in all terms add up
+                    apart = (self.gap((GRAD, o)) or 0.0) * (sent.numel / size.numel) ** 0.5
+                    share = allowed if self.bad((GRAD, o)) else max(allowed, apart)
+                    largest = max(largest, share * sent.norm)
+            return largest
         maker = self.a.tensors[i].operation
         if maker is None:
             return 0.0
@@ -272,9 +310,37 @@ class Cells:
             return None
 
         first, second, rounding = moves
+        unsure = self.unsure(i)
+        if unsure is not None and unsure.shape == first.shape and not unsure.all():
+            first = np.where(unsure, 0, first)
+            second = np.where(unsure, 0, second)
         size = max(norm_of(first), norm_of(second))
         gap = max(0.0, norm_of(first - second) - rounding)
         return gap / size if size > rounding else 0.0
+
+    def unsure(self, tensor: int) -> Any:
+        """Return which elements of a parameter had gradients that are roundings: in the two runs
+        they differ by as much as they are large. None if there are none, or if the elements were
+        not kept.
+        """
+        way = []
+        while tensor not in self._unsure and (earlier := self.a.earlier(tensor)) is not None:
+            way.append((tensor, earlier))
+            tensor = earlier
+        marks = self._unsure.get(tensor)
+        for version, earlier in reversed(way):
+            marks = self._unsure[version] = either(marks, self.roundings(earlier))
+        return marks
+
+    def roundings(self, tensor: int) -> Any:
+        """Return which elements of the gradient of a leaf are roundings, as `unsure` does."""
+        cell = GRAD, tensor
+        if tensor not in self.pairs.partner or self.bad(cell):
+            return None
+        left, right = map(elements, self.values(cell))
+        if left is None or right is None or left.shape != right.shape:
+            return None
+        return np.abs(left - right) > UPDATED * np.maximum(np.abs(left), np.abs(right))
 
     def moves(self, i: int, j: int) -> tuple[Any, Any, float] | None:
         """Return the updates that led to two versions, and the size of their roundings; None if
@@ -285,8 +351,10 @@ class Cells:
         if i0 is None or j0 is None:
             return None
         values = [
-            run.tensors[t].value
-            for run, t in ((self.a, i), (self.a, i0), (self.b, j), (self.b, j0))
+            self.pairs.as_in_b(i, self.a.tensors[i].value),
+            self.pairs.as_in_b(i, self.a.tensors[i0].value),
+            self.b.tensors[j].value,
+            self.b.tensors[j0].value,
         ]
         arrays = [elements(value) for value in values]
         if any(array is None for array in arrays) or len({array.shape for array in arrays}) > 1:
@@ -295,6 +363,25 @@ class Cells:
             ROUNDING.get(value.dtype, 0.0) * value.norm for value in values if value is not None
         )
         return arrays[0] - arrays[1], arrays[2] - arrays[3], 2 * rounding
+
+
+def either(first: Any, second: Any) -> Any:
+    """Return the elements that one of two masks marks; None stands for no marks."""
+    if first is None or second is None or first.shape != second.shape:
+        return second if first is None else first
+    return first | second
+
+
+def casts_parameter(run: RecordedRun) -> bool:
+    """Whether an operation of the program makes a copy of a parameter in another dtype."""
+    return any(
+        run.tensors[i].is_parameter and run.tensors[o].dtype != run.tensors[i].dtype
+        for operation in run.operations
+        if operation.name in CASTS
+        for i in operation.tensors
+        for o in operation.outputs
+        if o in run.live
+    )
 
 
 def elements(value: Value | None) -> Any:

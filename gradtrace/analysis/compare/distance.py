@@ -34,6 +34,16 @@ def least(a: Value | None, b: Value | None) -> float | None:
     )
 
 
+def turned(value: Value | None) -> Value | None:
+    """Return a matrix transposed; of one that was not kept whole, what statistics know of it."""
+    if value is None or len(value.shape) != 2:
+        return value
+    if value.is_whole:
+        return Value(value.shape[::-1], value.dtype, value.elements.T)
+    kept = value.summary._replace(sketch=None, checksum=None)
+    return Value(value.shape[::-1], value.dtype, None, kept)
+
+
 def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return a shape without its dims of size 1, which do not change the elements or their
     order.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.compare.cells import GRAD, VALUE, Cell, Cells, elements
+from gradtrace.analysis.compare.cells import CASTS, GRAD, VALUE, Cell, Cells, elements
 from gradtrace.analysis.compare.distance import relative
 from gradtrace.analysis.compare.relations import close_to_multiple, relation
-from gradtrace.analysis.compare.runs import RecordedRun, base_name
+from gradtrace.analysis.compare.runs import LATER, RecordedRun, base_name, is_view
 from gradtrace.analysis.terms import is_dropout, settings
 from gradtrace.annotations import Any, Mapping
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.operands import DEFAULTS, record_of
-from gradtrace.trace.record import Operation, OptimiserRecord, Value
+from gradtrace.trace.record import GroupRecord, Operation, OptimiserRecord, Value
 
 Side = tuple["int | None", "int | None"]  # a tensor and an operation
 INPUT = "input"
@@ -18,11 +18,14 @@ PARAMETER = "parameter"
 FORWARD = "forward"
 BACKWARD = "backward"
 UPDATE = "update"
-DRAW = "random draw"
+RANDOM = "random"
 SHAPE = "shape"
+ANOTHER = "another draw"
+ONLY = "only"
+KINDS = (INPUT, PARAMETER, FORWARD, BACKWARD, UPDATE, RANDOM, SHAPE, ONLY)
 TRAINING = frozenset({"training", "train", "use_input_stats"})
 REDUCTIONS = {"0": "none", "1": "mean", "2": "sum"}  # as PyTorch's functions pass them on
-COPIES = frozenset({"detach", "contiguous", "clone"})
+WAYS = frozenset({"foreach", "fused", "capturable", "differentiable"})  # to compute one step
 
 
 # ---- places
@@ -38,7 +41,39 @@ def place_of(
     begin_b = begin(cells.b, cells.pairs.sources, j, only_b)
     if not is_useful(cells, i, j, begin_a, begin_b):
         begin_a = begin_b = None
-    return side(cells.a, i, begin_a), side(cells.b, j, begin_b)
+    side_a = side(cells.a, i, begin_a)
+    side_b = side(cells.b, j, begin_b)
+    if begin_a is not None and begin_b is None:
+        side_b = counterpart(cells.a, cells.b, begin_a, j) or side_b
+    elif begin_b is not None and begin_a is None:
+        side_a = counterpart(cells.b, cells.a, begin_b, i) or side_a
+    return side_a, side_b
+
+
+def counterpart(run: RecordedRun, twin: RecordedRun, extra: int, tensor: int) -> Side | None:
+    """Return what another run does in place of an operation that only one run has: the same
+    module's operation at another place, or what gave the input of what follows, if that is in
+    another module; else None.
+    """
+    operation = run.operations[extra]
+    module = run.modules(operation)
+    key = run.step_of_operation[extra], module, base_name(operation)
+    twins = twin.calls.get(key, ())
+    if module and len(twins) == len(run.calls[key]) == 1:
+        return None, twins[0]
+    maker = twin.maker(tensor)
+    inside = f"{module}."
+    if maker is None:
+        return None
+    path = twin.modules(maker)
+    # the line that calls a layer is its parent's
+    if not module or module in (path, path.rpartition(".")[0]):
+        return None
+    for i in twin.read(tensor):
+        before = twin.maker(i)
+        if before is not None and f"{twin.modules(before)}.".startswith(inside):
+            return i, before.id
+    return None
 
 
 def side(run: RecordedRun, tensor: int, start: int | None) -> Side:
@@ -71,15 +106,14 @@ def begin(
     operations = {
         m for kind, i in part if kind == VALUE and (m := run.tensors[i].operation) is not None
     }
-    unpaired = sorted(operations - paired.keys())
+    # contents that a tensor was made with
+    fills = {
+        n for n in operations if run.overwrites(run.operations[n], run.operations[n].outputs[0])
+    }
+    unpaired = sorted(operations - paired.keys() - fills)
     return next(
         (n for n in unpaired if not is_view(run.operations[n])), unpaired[0] if unpaired else None
     )
-
-
-def is_view(operation: Operation) -> bool:
-    record = record_of(operation.name)
-    return operation.name in COPIES or (record is not None and record.kind == "view")
 
 
 def place_of_gradient(cells: Cells, i: int, j: int) -> tuple[Side, Side]:
@@ -107,6 +141,45 @@ def place_of_gradient(cells: Cells, i: int, j: int) -> tuple[Side, Side]:
         ) > 1e-6:
             return (i, n), (j, m)
     return ((i, pairs[0][0]), (j, pairs[0][1])) if pairs else ((i, None), (j, None))
+
+
+def place_of_state(cells: Cells, i: int, j: int) -> tuple[Side, Side] | None:
+    """Return the operations that wrote to a state without being its maker, such as the running
+    mean of a batch_norm: the first ones that differ in their options. None for anything else.
+    """
+    earlier = cells.a.earlier(i)
+    if not cells.is_leaf(i) or earlier is None or cells.a.tensors[i].requires_grad:
+        return None
+    pairs = [
+        (n, cells.pairs.operations[n])
+        for n in cells.a.uses.get(earlier, ())
+        if n in cells.pairs.operations
+    ]
+    for n, m in pairs:
+        if other_options(cells.a.operations[n], cells.b.operations[m]):
+            return (None, n), (None, m)
+    return ((None, pairs[0][0]), (None, pairs[0][1])) if pairs else None
+
+
+def of_edit(cells: Cells, i: int, edits: tuple[int | None, int | None]) -> str:
+    """Return what is known of operations that change a gradient after backward in one run."""
+    name, run, edit = ("A", cells.a, edits[0]) if edits[1] is None else ("B", cells.b, edits[1])
+    if None not in edits or edit is None:
+        return relation(*cells.values((GRAD, i)))
+    span = run.operations[edit].span
+    clip = next((clip for clip in run.trace.clips if clip.span == span), None)
+    if clip is None:
+        return f"only {name} changes the gradient after backward"
+    limit = "" if clip.limit is None else f", to a {clip.how} of {clip.limit:g}"
+    return f"only {name} clips the gradients before the update{limit}"
+
+
+def without_update(name: str, run: RecordedRun, tensor: int) -> str:
+    """Return why a run does not update a parameter in a step in which the other one does."""
+    updater = "A" if name == "B" else "B"
+    if optimiser_of(run, tensor) is None:
+        return f"only {updater} updates it: it is in no optimiser of {name}"
+    return f"only {updater} updates it in this step"
 
 
 def where_lost(cells: Cells, i: int, j: int) -> tuple[int, int]:
@@ -155,28 +228,34 @@ def reason_of(cells: Cells, cell: Cell, sides: tuple[Side, Side]) -> tuple[str, 
         return BACKWARD, of_gradient(cells, i, left, right)
     if cells.is_update(i):
         return UPDATE, of_update(cells, i)
-    if cells.is_leaf(i):
+    if cells.is_leaf(i) and left is None:
         return of_leaf(cells, i)
     drawn_a = left is not None and draws(cells.a, left)
     drawn_b = right is not None and draws(cells.b, right)
-    if (tensor_a is None) != (tensor_b is None):
+    if (tensor_a is None) != (tensor_b is None) and not cells.is_leaf(i):
         name, counterpart, is_drawn = (
             ("A", "B", drawn_a) if tensor_a is None else ("B", "A", drawn_b)
         )
         if is_drawn:
             return (
-                DRAW,
+                RANDOM,
                 f"{name} draws here, {counterpart} does not: eval in {counterpart}, or no such "
                 "operation",
             )
-        return f"only in {name}", of_missing(cells, i)
+        run, extra = (cells.a, left) if tensor_a is None else (cells.b, right)
+        reason = of_cast(name, run, extra) or of_factor(cells, cell, extra)
+        return f"{ONLY} {name}", reason or of_missing(cells, i)
     first, second = cells.values(cell)
     shapes = other_shape(first, second)
     if shapes:
         return SHAPE, shapes
-    reason = other_options(left, right) or other_dtype(cells, i)
+    reason = (
+        other_options(left, right)
+        or other_dtype(cells, i)
+        or (other_operands(cells, left, right) if not cells.is_leaf(i) else "")
+    )
     if drawn_a and drawn_b:
-        return DRAW, reason or other_draw(first, second)
+        return RANDOM, reason or other_draw(first, second)
     return FORWARD, reason or relation(first, second)
 
 
@@ -193,7 +272,7 @@ def of_leaf(cells: Cells, i: int) -> tuple[str, str]:
     first, second = cells.values((VALUE, i))
     uses = cells.a.uses.get(i, [])
     if not left.is_parameter and uses and draws(cells.a, cells.a.operations[uses[0]]):
-        return DRAW, other_draw(first, second)
+        return RANDOM, other_draw(first, second)
     shapes = other_shape(first, second)
     if shapes:
         return SHAPE, shapes
@@ -212,6 +291,36 @@ def of_missing(cells: Cells, i: int) -> str:
             related = relation(cells.a.tensors[x].value, cells.b.tensors[y].value)
             if related:
                 return f"of what {left.name} gets, {related}"
+    return ""
+
+
+def of_cast(name: str, run: RecordedRun, extra: Operation | None) -> str:
+    """Return that an operation makes a copy in another dtype, in words."""
+    if extra is None or not extra.tensors or not extra.outputs:
+        return ""
+    first = run.tensors[extra.tensors[0]].dtype
+    second = run.tensors[extra.outputs[0]].dtype
+    is_cast = extra.name in CASTS and first != second
+    return f"only {name} casts {first} to {second} here" if is_cast else ""
+
+
+def of_factor(cells: Cells, cell: Cell, extra: Operation | None) -> str:
+    """Return the factor between two single numbers that a constant of an operation explains."""
+    first, second = cells.values(cell)
+    if first is None or second is None or extra is None or not first.numel == second.numel == 1:
+        return ""
+    left = float(np.asarray(first.data).reshape(())) if first.is_whole else 0.0
+    right = float(np.asarray(second.data).reshape(())) if second.is_whole else 0.0
+    if not left or not right:
+        return ""
+    for text in extra.constants:
+        try:
+            constant = abs(float(text))
+        except ValueError:
+            continue
+        ratio = abs(right / left)
+        if constant and min(abs(ratio / constant - 1), abs(ratio * constant - 1)) < 1e-4:
+            return f"B = A * {right / left:.6g}"
     return ""
 
 
@@ -240,9 +349,28 @@ def other_options(left: Operation | None, right: Operation | None) -> str:
     return "; ".join(differences)
 
 
+def other_operands(cells: Cells, left: Operation | None, right: Operation | None) -> str:
+    """Return a tensor that only one of two calls of one operator is given, in words."""
+    if left is None or right is None or base_name(left) != base_name(right):
+        return ""
+    for name, run, own, others in (
+        ("A", cells.a, left, right),
+        ("B", cells.b, right, left),
+    ):
+        names = {operand.name for operand in others.inputs if operand.tensor is not None}
+        for operand in own.inputs:
+            if operand.tensor is not None and operand.name not in names:
+                label = run.label(operand.tensor)
+                if not operand.name.startswith("arg"):
+                    return f"only {name} gives {operand.name}"
+                return f"only {name} gives a further tensor, {label}"
+    return ""
+
+
 def in_evaluation(batch_norm: Operation) -> bool:
     """Whether a batch_norm reads the running mean."""
-    return any(operand.name == "mean" for operand in batch_norm.inputs)
+    is_off = batch_norm.option("training") == "False"
+    return is_off or any(operand.name == "mean" for operand in batch_norm.inputs)
 
 
 def options(operation: Operation) -> dict[str, str]:
@@ -254,6 +382,8 @@ def options(operation: Operation) -> dict[str, str]:
     for text in operation.constants:
         key, equals, value = text.partition("=")
         if equals and key.isidentifier():
+            if operation.name.startswith("binary_cross_entropy") and key in ("arg3", "arg4"):
+                key = "reduction"
             by_name[key] = REDUCTIONS.get(value, value) if key == "reduction" else value
         else:
             positional.append(text)
@@ -264,6 +394,8 @@ def default(key: str) -> str:
     """Return the text of an option that is not given: its default."""
     if key in TRAINING:
         return "True"
+    if key == "momentum":  # of all norms
+        return "0.1"
     defaults = DEFAULTS.get(key)
     return "the default" if defaults is None else str(defaults[0])
 
@@ -289,9 +421,9 @@ def other_draw(first: Value | None, second: Value | None) -> str:
         or not first.is_whole
         or not second.is_whole
     ):
-        return "another draw"
+        return ANOTHER
     is_elsewhere = np.any((first.elements == 0) != (second.elements == 0))
-    return "another draw: other elements are 0" if is_elsewhere else "another draw"
+    return f"{ANOTHER}: other elements are 0" if is_elsewhere else ANOTHER
 
 
 def of_gradient(cells: Cells, i: int, left: Operation | None, right: Operation | None) -> str:
@@ -328,10 +460,10 @@ def of_gradient(cells: Cells, i: int, left: Operation | None, right: Operation |
 
 
 def adds_to_earlier(run: RecordedRun, tensor: int) -> bool:
-    """Whether a leaf had a gradient before the first pass that reached it in the record."""
-    number = run.tensors[tensor].function
-    visit = None if number is None else run.visits.get(number)
-    return visit is not None and visit.grad_before is not None and not visit.grad_before.all_zero
+    """Whether a leaf had a gradient before the first visit that stored one on this version."""
+    visits = run.stored.get(tensor)
+    before = None if visits is None else run.trace.steps[visits[0]].grad_before
+    return before is not None and not before.all_zero
 
 
 def of_update(cells: Cells, i: int) -> str:
@@ -345,20 +477,46 @@ def of_update(cells: Cells, i: int) -> str:
     if left is not None and right is not None:
         if left.kind != right.kind:
             return f"{left.kind} in A, {right.kind} in B"
-        reasons = other_settings(left, right)
+        reasons = other_settings(cells, i, left, right)
     moves = None if reasons else cells.moves(i, j)
     return "; ".join(reasons) if moves is None else of_moves(cells, i, *moves)
 
 
-def other_settings(left: OptimiserRecord, right: OptimiserRecord) -> list[str]:
-    """Return the options of two optimisers that differ."""
+def other_settings(
+    cells: Cells, i: int, left: OptimiserRecord, right: OptimiserRecord
+) -> list[str]:
+    """Return the options of two optimisers that differ for a parameter: those of its groups."""
+    j = cells.pairs.partner[i]
+    group_a = group_of(cells.a, i, left)
+    group_b = group_of(cells.b, j, right)
+    rates = rate_in_step(cells.a, i, left, group_a), rate_in_step(cells.b, j, right, group_b)
     differences = []
-    if left.lr is not None and right.lr is not None and left.lr != right.lr:
-        differences.append(f"lr={left.lr:g} in A, {right.lr:g} in B")
-    first = settings(left)
-    second = settings(right)
-    shared = [key for key in first if first[key] != second.get(key, first[key])]
+    if None not in rates and rates[0] != rates[1]:
+        differences.append(f"lr={rates[0]:g} in A, {rates[1]:g} in B")
+    first = settings(left) if group_a is None else settings(group_a)
+    second = settings(right) if group_b is None else settings(group_b)
+    shared = [key for key in first if key not in WAYS and first[key] != second.get(key, first[key])]
     return differences + [f"{key}={first[key]} in A, {second[key]} in B" for key in shared]
+
+
+def group_of(run: RecordedRun, tensor: int, optimiser: OptimiserRecord) -> GroupRecord | None:
+    """Return the group of an optimiser that a parameter is in."""
+    first = run.tensors[tensor].first
+    return next(
+        (g for g in optimiser.groups if any(run.tensors[t].first == first for t in g.tensors)),
+        None,
+    )
+
+
+def rate_in_step(
+    run: RecordedRun, tensor: int, optimiser: OptimiserRecord, group: GroupRecord | None
+) -> float | None:
+    """Return the learning rate of the update that made a version of a parameter."""
+    rates = optimiser.rates if group is None else group.rates
+    earlier = run.earlier(tensor)
+    begin = LATER if earlier is None else run.position(earlier)
+    number = 1 + sum(mark.after <= begin for mark in optimiser.marks)
+    return next((rate for step, rate in reversed(rates) if step <= number), (group or optimiser).lr)
 
 
 def optimiser_of(run: RecordedRun, tensor: int) -> OptimiserRecord | None:

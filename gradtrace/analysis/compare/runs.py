@@ -4,14 +4,17 @@ its versions.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from functools import cached_property
 from itertools import pairwise
 from math import prod
 
 from gradtrace.analysis.stats import gradients
 from gradtrace.annotations import Any
 from gradtrace.trace.operands import record_of
-from gradtrace.trace.record import BackwardStep, Operation, Span, TensorRecord, Trace
+from gradtrace.trace.record import BackwardStep, Change, Operation, Span, TensorRecord, Trace, Value
 
+COPIES = frozenset({"detach", "contiguous", "clone"})
 LATER = 1 << 60  # the position of what nothing uses
 
 
@@ -30,9 +33,11 @@ class RecordedRun:
         self.step_of_operation = [1] * len(self.operations)
         if steps:
             self.step_of_operation = [len(steps) + 1] * len(self.operations)
-            for number, step in reversed(list(enumerate(steps, 1))):
-                for i in range(0 if number == 1 else step.operations[0], step.operations[1]):
-                    self.step_of_operation[i] = number
+            begin = 0
+            for number, step in enumerate(steps, 1):
+                end = step.operations[1]
+                self.step_of_operation[begin:end] = [number] * (end - begin)
+                begin = max(begin, end)
             self.step_of_operation = [step - first + 1 for step in self.step_of_operation]
         self.uses: dict[int, list[int]] = {}
         for operation in self.operations:
@@ -44,38 +49,178 @@ class RecordedRun:
             versions = self.versions.setdefault(t.first, [])
             self.before[t.id] = versions[-1] if versions else None
             versions.append(t.id)
-        chains = [chain for chain in self.versions.values() if len(chain) > 1]
-        self.cast = {
-            i
-            for chain in chains
-            for i, j in pairwise(chain)
-            if self.tensors[i].dtype != self.tensors[j].dtype
-        }
-        first_values = [
-            (i, j) for chain in chains for i, j in pairwise(chain) if self.initialises(i, j)
-        ]
-        for i, j in first_values:
-            self.cast.add(i)
-            self.tensors[j] = self.tensors[j]._replace(operation=None)
-        self.names = {t.first: t.name for t in self.tensors if t.name is not None}
         self.grads = gradients(trace)
         self.visits: dict[int, BackwardStep] = {step.function: step for step in trace.steps}
+        self.names = {t.first: t.name for t in self.tensors if t.name is not None}
+        # by a version of a leaf: the visits in which backward stored gradients on it (indices),
+        # the tensor that holds what they stored, and the one that held its gradient in the end,
+        # after operations of the program changed it
+        self.stored: dict[int, list[int]] = {}
+        self.holder: dict[int, int] = {}
+        self.edited: dict[int, int] = {}
+        self.gradients: set[int] = set()  # the first versions of tensors that hold gradients
+        self.holds: dict[int, int] = {}  # the version of a leaf whose gradient a tensor holds
+        self._used: dict[int, list[tuple[int, int]]] = {}
+        self.find_gradients()
+        self.live = self.needed()
+        self.cast: set[int] = set()
+        for chain in self.versions.values():
+            self.begin_at_load(chain)
+            self.cast.update(
+                i for i, j in pairwise(chain) if self.tensors[i].dtype != self.tensors[j].dtype
+            )
 
-    def initialises(self, i: int, j: int) -> bool:
-        """Whether the second version of a parameter was written over the first one, which nothing
-        had read.
-
-        Such a write is an operation in the record only of a parameter that does not require grad.
+    def find_gradients(self) -> None:
+        """Find the tensors that hold gradients of leaves: operations read them, none made them,
+        and they have the values that backward stored.
         """
-        operation = self.tensors[j].operation
-        if (
-            operation is None
-            or not self.tensors[j].is_parameter
-            or self.uses.get(i, [operation]) != [operation]
-        ):
+        readers = sorted(
+            (uses[0], i)
+            for i, uses in self.uses.items()
+            if (t := self.tensors[i]).operation is None
+            and not (t.requires_grad or t.is_parameter or t.value is None)
+        )
+        turns = [
+            (visit.after, variable, number)
+            for number, visit in enumerate(self.trace.steps)
+            if (variable := self.trace.functions[visit.function].variable) is not None
+        ]
+        lying: dict[object, list[int]] = {}
+        done = 0
+        for position, i in [*readers, (LATER, -1)]:
+            while done < len(turns) and turns[done][0] <= position:
+                after, variable, number = turns[done]
+                leaf = self.version_at(variable, after)
+                self.stored.setdefault(leaf, []).append(number)
+                stored = self.trace.steps[number].grad_after
+                lying.setdefault(key_of(stored), []).append(leaf)
+                done += 1
+            leaves = lying.get(key_of(self.tensors[i].value)) if i >= 0 else None
+            if leaves:
+                leaf = leaves.pop()
+                self.holds[i] = leaf
+                self.holder.setdefault(leaf, i)
+                first = self.tensors[i].first
+                self.gradients.add(first)
+                self.names.setdefault(first, f"{self.label(leaf)}.grad")
+                last = key_of(self.grads.get(leaf))
+                versions = self.versions[first]
+                for j in versions[bisect_left(versions, i) + 1 :]:
+                    if self.tensors[j].operation is None:
+                        break
+                    if last is not None and key_of(self.tensors[j].value) == last:
+                        self.edited[leaf] = j
+
+    def version_at(self, variable: int, position: int) -> int:
+        """Return the version of a leaf that the operations before a position had used last."""
+        first = self.tensors[variable].first
+        if first not in self._used:
+            used = [(self.position(i), i) for i in self.versions[first] if i in self.uses]
+            self._used[first] = used or [(0, first)]
+        used = self._used[first]
+        return used[max(0, bisect_left(used, (position, -1)) - 1)][1]
+
+    @cached_property
+    def writes(self) -> dict[int, list[Change]]:
+        """The changes of each tensor and of its gradient, by the first version."""
+        writes: dict[int, list[Change]] = {}
+        groups: dict[int, list[int]] = {}  # changes share the tuples of their tensors
+        for change in self.trace.changes:
+            key = id(change.tensors)
+            if key not in groups:
+                groups[key] = list(dict.fromkeys(self.tensors[i].first for i in change.tensors))
+            for first in groups[key]:
+                writes.setdefault(first, []).append(change)
+        return writes
+
+    @cached_property
+    def calls(self) -> dict[tuple[int, str, str], list[int]]:
+        """The operations by step, module and operator."""
+        calls: dict[tuple[int, str, str], list[int]] = {}
+        for o in self.operations:
+            key = self.step_of_operation[o.id], self.modules(o), base_name(o)
+            calls.setdefault(key, []).append(o.id)
+        return calls
+
+    @cached_property
+    def classes(self) -> dict[str, str]:
+        """The class of each module, by its path."""
+        return {s.name: s.detail for s in self.trace.scopes if s.kind == "module"}
+
+    def needed(self) -> set[int]:
+        """Return the tensors that decide about losses, updates and states, or about what nothing
+        reads if there is no pass.
+        """
+        waiting = [root for pass_ in self.trace.passes for root in pass_.roots]
+        if not waiting:
+            waiting = [t.id for t in self.tensors if t.id not in self.uses and t.dtype != "bool"]
+        waiting += [i for i in self.grads if self.tensors[i].operation is None]
+        waiting += self.edited.values()
+        waiting += [t.id for t in self.tensors if self.is_state(t.id)]
+        waiting += [t.id for t in self.tensors if t.operation is None and t.first != t.id]
+        live = set(waiting)
+        while waiting:
+            i = waiting.pop()
+            before = self.before[i] if self.tensors[i].operation is None else None
+            earlier = () if before is None or self.is_load(i) else (before,)
+            for source in (*self.read(i), *earlier):
+                if source not in live:
+                    live.add(source)
+                    waiting.append(source)
+        return live
+
+    def is_state(self, tensor: int) -> bool:
+        """Whether the program wrote to a tensor in place, and kept what nothing reads any more: an
+        average of weights.
+        """
+        record = self.tensors[tensor]
+        return (
+            record.version > 0
+            and record.operation is not None
+            and record.is_last
+            and record.is_current
+            and (not record.requires_grad or (record.is_leaf and tensor not in self.grads))
+            and tensor not in self.uses
+            and record.first not in self.gradients
+        )
+
+    def read(self, tensor: int) -> tuple[int, ...]:
+        """Return what the operation that made a tensor read for it: not what it overwrote, nor the
+        weights that were loaded into a parameter before the first pass.
+        """
+        maker = self.maker(tensor)
+        if maker is None:
+            return ()
+        if not self.overwrites(maker, tensor):
+            return maker.tensors
+        return () if self.is_load(tensor) else maker.tensors[1:]
+
+    def overwrites(self, operation: Operation, tensor: int) -> bool:
+        """Whether an operation gave a tensor's memory contents that do not depend on the former."""
+        if self.tensors[tensor].first == tensor or not operation.tensors:
             return False
-        record = record_of(self.operations[operation].name)
-        return record is not None and record.kind in ("random", "fill")
+        record = record_of(operation.name)
+        is_fill = record is not None and record.kind in ("random", "fill")
+        return (is_fill or operation.name == "copy_") and (
+            self.tensors[operation.tensors[0]].shape == self.tensors[tensor].shape
+        )
+
+    def is_load(self, tensor: int) -> bool:
+        """Whether a version of a parameter was there before the first pass."""
+        begin = self.trace.passes[0].after if self.trace.passes else LATER
+        return self.tensors[tensor].is_parameter and self.position(tensor) < begin
+
+    def begin_at_load(self, chain: list[int]) -> None:
+        """Let a parameter begin with the contents that were loaded into it last, if what it had
+        before decides nothing.
+        """
+        for place, i in reversed(list(enumerate(chain))):
+            maker = self.maker(i)
+            is_whole = maker is None or self.overwrites(maker, i)
+            if is_whole and self.is_load(i) and self.live.isdisjoint(chain[:place]):
+                self.cast.update(chain[:place])
+                self.tensors[i] = self.tensors[i]._replace(operation=None)
+                return
 
     def overwritten(self, tensor: int) -> int | None:
         """Return the version that a write in place made of a tensor, if nothing else reads it; else
@@ -89,6 +234,28 @@ class RecordedRun:
             if later is not None and len(uses) == 1 and later in self.operations[uses[0]].outputs
             else None
         )
+
+    @cached_property
+    def updates(self) -> dict[int, list[int]]:
+        """How many operations ran before each update of a tensor, by the first version."""
+        return {
+            first: [change.after for change in changes if change.how == "step"]
+            for first, changes in self.writes.items()
+        }
+
+    def updated_in(self, leaf: int) -> set[int]:
+        """Return the compared steps in which an optimiser wrote to a leaf."""
+        after = self.updates.get(self.tensors[leaf].first, ())
+        numbers = {self.step_of_operation[position - 1] for position in after if position}
+        return {number for number in numbers if 1 <= number <= self.count}
+
+    def update_step(self, version: int) -> int:
+        """Return the step of the update that made a version of a leaf."""
+        after = self.updates.get(self.tensors[version].first, [])
+        last = bisect_right(after, self.position(version)) - 1
+        if last >= 0 and after[last]:
+            return self.step_of_operation[after[last] - 1]
+        return self.step(version) - 1
 
     def maker(self, tensor: int) -> Operation | None:
         """Return the operation that made a tensor."""
@@ -163,6 +330,16 @@ class RecordedRun:
                 record.span if position == LATER else self.operations[position].span or record.span
             )
         return record.span
+
+
+def key_of(value: Value | None) -> object:
+    """Return a key that two values share only if they have one shape and one norm."""
+    return None if value is None or not value.is_measured else (value.shape, value.norm)
+
+
+def is_view(operation: Operation) -> bool:
+    record = record_of(operation.name)
+    return operation.name in COPIES or (record is not None and record.kind == "view")
 
 
 def base_name(operation: Operation) -> str:

@@ -4,20 +4,45 @@ equal.
 
 from __future__ import annotations
 
-from gradtrace.analysis.compare.cells import AMPLIFIED, GRAD, VALUE, Cell, Cells, sources
+from functools import cached_property
+
+from gradtrace.analysis.compare.cells import (
+    AMPLIFIED,
+    GRAD,
+    VALUE,
+    Cell,
+    Cells,
+    gradient_sources,
+    sources,
+)
 from gradtrace.analysis.compare.distance import INFINITY
 from gradtrace.analysis.compare.reasons import (
+    ANOTHER,
     BACKWARD,
+    FORWARD,
+    INPUT,
+    ONLY,
+    PARAMETER,
+    RANDOM,
     UPDATE,
+    adds_to_earlier,
     draws,
+    in_evaluation,
+    of_edit,
+    of_gradient,
     optimiser_of,
     place_of,
     place_of_gradient,
+    place_of_state,
     reason_of,
+    without_update,
 )
-from gradtrace.analysis.compare.runs import LATER, RecordedRun
-from gradtrace.annotations import Callable, Iterable, Iterator, NamedTuple
-from gradtrace.trace.record import Operation, Span, Value
+from gradtrace.analysis.compare.relations import relation
+from gradtrace.analysis.compare.runs import LATER, RecordedRun, base_name
+from gradtrace.analysis.compare.texts import ProgramText, TwoTexts, is_draw
+from gradtrace.analysis.ledger.gradients import CLEARS
+from gradtrace.annotations import Callable, Iterable, Iterator, Mapping, NamedTuple
+from gradtrace.trace.record import Change, Operation, PassRecord, Span, Value
 
 INHERITED = 0.1  # of a difference, in an input: then the difference is inherited
 
@@ -34,6 +59,7 @@ class DifferencePlace(NamedTuple):
     label: str
     tensor: int | None = None
     operation: int | None = None
+    made_on: int | None = None  # the line that made the module or the optimiser, if it is known
 
 
 class Difference(NamedTuple):
@@ -51,6 +77,8 @@ class Difference(NamedTuple):
     reason: str
     values: tuple[Value | None, Value | None] = (None, None)
     is_partly_known: bool = False  # whether a value that it was computed from could not be compared
+    is_gradient: bool = False  # whether it is one of a gradient
+    only: str = ""  # of kind ONLY, the run that has it: "A" or "B"
 
 
 class Origin(NamedTuple):
@@ -71,15 +99,24 @@ class Search:
         self.b = cells.b
         self.ends = ends
 
+    @cached_property
+    def texts(self) -> TwoTexts:
+        return TwoTexts(self.a.trace, self.b.trace)
+
     def differences(self) -> list[Difference]:
-        origins = sorted(self.origins(), key=lambda origin: self.order(origin.cell))
-        if self.ends and not origins:  # the two runs inherit it from each other's later versions
-            origins = [Origin(min(self.ends, key=self.order), [], [])]
-        else:
-            origins = [
-                origin for origin in with_new_parts(origins) if not self.is_rounding(origin.cell)
-            ]
+        undivided = self.undivided()
+        if undivided is not None:
+            return [undivided]
+        origins = [
+            origin
+            for origin in with_new_parts(
+                sorted((*self.origins(), *self.unseen()), key=lambda o: self.order(o.cell))
+            )
+            if not self.is_rounding(origin.cell)
+        ]
         differences = list(map(self.difference, origins))
+        if differences:
+            differences = [*self.parameters_of_one(), *differences]
         updates = self.updates_of_one()
         if updates:  # what comes later has another number of updates behind it
             first = min(update.step or 0 for update in updates)
@@ -95,26 +132,148 @@ class Search:
         """
         waiting = list(self.ends)
         seen = set(waiting)
+        after: dict[Cell, list[Cell]] = {}  # the cells that inherit from a cell
+        explained: list[Cell] = []
         while waiting:
             cell = waiting.pop()
+            if self.cells.is_rounding(cell):
+                explained.append(cell)
+                continue
             reached, only_a, only_b = self.behind(cell)
             for source in reached:
+                after.setdefault(source, []).append(cell)
                 if source not in seen:
                     seen.add(source)
                     waiting.append(source)
             if not reached or self.adds(cell):
+                explained.append(cell)
                 yield Origin(cell, only_a, only_b)
+        done = set(explained)
+        while explained:
+            for cell in after.get(explained.pop(), ()):
+                if cell not in done:
+                    done.add(cell)
+                    explained.append(cell)
+        # cells that inherit from each other
+        rest = [end for end in self.ends if end not in done]
+        if rest:
+            yield Origin(min(rest, key=self.order), [], [])
+
+    def unseen(self) -> Iterator[Origin]:
+        """Yield the results of operations of which an option differs that decides only about a
+        state: the momentum of a batch_norm.
+        """
+        for n, m in self.pairs.operations.items():
+            left = self.a.operations[n]
+            right = self.b.operations[m]
+            momenta = left.option("momentum"), right.option("momentum")
+            if momenta[0] == momenta[1] or in_evaluation(left):
+                continue
+            if left.outputs and left.outputs[0] in self.pairs.partner:
+                yield Origin((VALUE, left.outputs[0]), [], [])
+
+    def parameters_of_one(self) -> Iterator[Difference]:
+        """Yield the parameters that a module has in one run alone: a bias."""
+        for name, run, opposite, paired in (
+            ("A", self.a, self.b, self.pairs.partner),
+            ("B", self.b, self.a, self.pairs.source),
+        ):
+            modules: dict[tuple[str, str], int] = {}
+            for operation in opposite.operations:
+                key = opposite.modules(operation), base_name(operation)
+                modules.setdefault(key, operation.id)
+            names = set(opposite.names.values())
+            for t in run.tensors:
+                use = first_use(run, t.id) if t.is_parameter and t.first == t.id else None
+                if use is None or t.id in paired or t.id not in run.live:
+                    continue
+                label = run.label(t.id)
+                module = run.modules(run.operations[use])
+                twin = modules.get((module, base_name(run.operations[use])))
+                if twin is None or label in names or label.rpartition(".")[0] != module:
+                    continue
+                places = [place(run, t.id, use), place(opposite, None, twin)]
+                texts = [self.texts.a, self.texts.b]
+                if name == "B":
+                    places.reverse()
+                yield Difference(
+                    ONLY,
+                    self.number(1),
+                    with_origin(self.a, texts[0], places[0]),
+                    with_origin(self.b, texts[1], places[1]),
+                    0.0,
+                    None,
+                    f"only {name} has the parameter {label.rpartition('.')[2]}",
+                    only=name,
+                )
+
+    def undivided(self) -> Difference | None:
+        """Return the difference that gradients add up over more passes in one run, if the ratio
+        of the numbers of passes is that of all gradients of the step.
+        """
+        first = [self.order(cell)[0] for cell in self.ends]
+        step = min(first, default=0)
+        counts = [self.passes_of(run, step) for run in (self.a, self.b)]
+        cells = [c for c, n in zip(self.ends, first, strict=True) if n == step and c[0] == GRAD]
+        if not all(counts) or len(counts[0]) == len(counts[1]) or not cells:
+            return None
+        ratio = len(counts[1]) / len(counts[0])
+        for cell in cells:
+            left, right = self.cells.values(cell)
+            if left is None or right is None or not left.norm:
+                return None
+            if abs(right.norm / left.norm / ratio - 1) > 1e-3:
+                return None
+            factor = relation(left, right)
+            if left.numel > 1 and left.is_whole and not factor.startswith("B = A *"):
+                return None
+        roots = [passes[-1].roots[0] for passes in counts]
+        makers = [
+            run.tensors[root].operation for run, root in zip((self.a, self.b), roots, strict=True)
+        ]
+        reason = (
+            f"the gradients of B = A * {ratio:.6g}: B adds those of {len(counts[1])} passes, A of "
+            f"{len(counts[0])}, and the losses are not divided by the number"
+        )
+        return Difference(
+            BACKWARD,
+            self.number(step),
+            place(self.a, roots[0], makers[0]),
+            place(self.b, roots[1], makers[1]),
+            0.0,
+            self.cells.gap(cells[0]),
+            reason,
+            self.cells.values(cells[0]),
+            is_gradient=True,
+        )
+
+    def passes_of(self, run: RecordedRun, step: int) -> list[PassRecord]:
+        """Return the passes of a step, counted from the first compared one, that store."""
+        steps = run.trace.training
+        index = step + run.first - 2
+        if not 0 <= index < len(steps):
+            return []
+        return [p for p in run.trace.passes[slice(*steps[index].passes)] if p.stores and p.roots]
+
+    def number(self, step: int) -> int | None:
+        """Return the number of a step of A, counted from the first compared one."""
+        steps = self.a.trace.training
+        index = step + self.a.first - 2
+        return steps[min(max(index, 0), len(steps) - 1)].number if steps else None
 
     def behind(self, cell: Cell) -> tuple[list[Cell], list[Cell], list[Cell]]:
         """Return the cells from which a cell inherits its difference, and the cells before it
         without a partner.
         """
         kind, i = cell
+        is_lost = self.is_lost(cell)
         share = 1 / AMPLIFIED if kind == VALUE and self.cells.is_update(i) else INHERITED
         inherited = max(share * min(self.cells.gap(cell) or 0.0, 1.0), 1e-12)
         reached: list[Cell] = []
-        only_a = self.walk(self.a, cell, inherited, reached)
-        only_b = self.walk(self.b, (kind, self.pairs.partner[i]), inherited, reached)
+        twin = kind, self.pairs.partner[i]
+        lost = self.cells.values(cell).index(None) if is_lost else -1
+        only_a = [] if lost == 0 else self.walk(self.a, cell, inherited, reached, is_lost)
+        only_b = [] if lost == 1 else self.walk(self.b, twin, inherited, reached, is_lost)
         if not reached and not only_a and not only_b and self.indistinct(cell):
             gaps = {source: self.cells.gap(source) or 0.0 for source in sources(self.a, cell)}
             largest = max(gaps.values(), default=0.0)
@@ -122,29 +281,54 @@ class Search:
         return reached, only_a, only_b
 
     def walk(
-        self, run: RecordedRun, start: Cell, inherited: float, reached: list[Cell]
+        self,
+        run: RecordedRun,
+        start: Cell,
+        inherited: float,
+        reached: list[Cell],
+        is_lost: bool = False,
     ) -> list[Cell]:
         """Add to `reached` the nearest cells before a cell that differ; return those before it
-        without a partner.
+        without a partner. A gradient that one run has not is not explained by what changed it.
         """
         alone: list[Cell] = []
         waiting = [start]
         seen = {start}
         while waiting:
-            for cell in sources(run, waiting.pop()):
+            at = waiting.pop()
+            for cell in (
+                gradient_sources(run, at[1]) if is_lost and at == start else sources(run, at)
+            ):
                 if cell in seen:
                     continue
                 seen.add(cell)
                 kind, i = cell
                 paired = (kind, i if run is self.a else self.pairs.source.get(i, -1))
                 gap = self.cells.gap(paired)
-                if gap is None:
+                held = GRAD, self.held(run, i)
+                if gap is None and kind == VALUE and self.is_lost(held):
+                    reached.append(held)
+                elif gap is None:
                     if paired[1] not in self.pairs.partner:
                         alone.append(cell)
                     waiting.append(cell)
                 elif self.cells.bad(paired) or gap > inherited:
                     reached.append(paired)
         return alone
+
+    def is_lost(self, cell: Cell) -> bool:
+        """Whether only one run has a gradient."""
+        return (
+            cell[0] == GRAD
+            and cell[1] in self.pairs.partner
+            and self.cells.bad(cell)
+            and None in self.cells.values(cell)
+        )
+
+    def held(self, run: RecordedRun, tensor: int) -> int:
+        """Return the leaf of A whose gradient a tensor of a run holds; -1 for no leaf."""
+        leaf = run.holds.get(tensor, -1)
+        return leaf if run is self.a else self.pairs.source.get(leaf, -1)
 
     def indistinct(self, cell: Cell) -> bool:
         """Whether the operations that a cell comes from are the same in both runs: a small
@@ -200,35 +384,144 @@ class Search:
             return step, 1, -position
         earlier = self.a.earlier(i)
         if self.a.tensors[i].operation is None and earlier is not None:
-            return self.a.step(earlier), 2, position
-        return step, 0, position if position != LATER else 0
+            return self.a.update_step(i), 3, position
+        if self.a.tensors[i].operation is None and self.a.tensors[i].is_parameter:
+            return step, -1, position
+        phase = 2 if LATER != position >= self.end_of_backward(step) else 0
+        return step, phase, position if position != LATER else 0
+
+    def end_of_backward(self, step: int) -> int:
+        """Return how many operations of A ran before the last pass of a step."""
+        trace = self.a.trace
+        index = step + self.a.first - 2
+        passes = trace.passes
+        if 0 <= index < len(trace.training):
+            passes = trace.passes[slice(*trace.training[index].passes)]
+        return passes[-1].after if passes else LATER
 
     def difference(self, origin: Origin) -> Difference:
         """Describe an origin: its kind, its places, sizes and reason."""
-        cell, only_a, only_b = origin
-        kind, i = cell
-        j = self.pairs.partner[i]
+        cell = origin.cell
         before = [source for source in sources(self.a, cell) if source[1] in self.pairs.partner]
         gaps = [self.cells.gap(source) for source in before]
-        if kind == GRAD:
-            sides = place_of_gradient(self.cells, i, j)
-        else:
-            sides = place_of(self.cells, i, j, only_a, only_b)
-        word, reason = reason_of(self.cells, cell, sides)
-        describe = place_of_step if word == UPDATE else place
-        steps = self.a.trace.training
-        index = self.order(cell)[0] + self.a.first - 2
+        place_a, place_b, word, reason = self.located(origin)
+        if word == FORWARD and place_a and place_b and is_fetch(place_a) and is_fetch(place_b):
+            word = RANDOM  # the order of a data set
+            reason = ANOTHER
+        if word in (INPUT, PARAMETER, RANDOM):
+            place_a, place_b, word, reason = self.drawn(place_a, place_b, word, reason)
+        word, _, only = word.partition(" ")
         return Difference(
             word,
-            steps[min(max(index, 0), len(steps) - 1)].number if steps else None,
-            describe(self.a, *sides[0]),
-            describe(self.b, *sides[1]),
+            self.number(self.order(cell)[0]),
+            with_origin(self.a, self.texts.a, place_a),
+            with_origin(self.b, self.texts.b, place_b),
             min(max((gap for gap in gaps if gap is not None), default=0.0), INFINITY),
             self.cells.gap(cell),
             reason,
             self.cells.values(cell),
             None in gaps,
+            cell[0] == GRAD or cell[1] in self.a.holds,
+            only,
         )
+
+    def draw_of_one(self) -> str:
+        """Return an operation that draws numbers in one run alone, in words."""
+        alone = [
+            [o for o in run.operations if o.id not in paired and draws(run, o) and o.span]
+            for run, paired in (
+                (self.a, self.pairs.operations),
+                (self.b, self.pairs.sources),
+            )
+        ]
+        if not any(alone) or all(alone):
+            return ""
+        name, operation = ("A", alone[0][0]) if alone[0] else ("B", alone[1][0])
+        line = "" if operation.span is None else operation.span.where
+        return f"only {name} draws with {operation.name} (line {line})"
+
+    def drawn(
+        self,
+        place_a: DifferencePlace | None,
+        place_b: DifferencePlace | None,
+        word: str,
+        reason: str,
+    ) -> tuple[DifferencePlace | None, DifferencePlace | None, str, str]:
+        """Return places, kind and reason of numbers that may be drawn, with what the texts say of
+        seeds and draws.
+        """
+        lines = [
+            None if place is None else text.drawn_line(place.label)
+            for place, text in ((place_a, self.texts.a), (place_b, self.texts.b))
+        ]
+        if place_a is None or place_b is None:
+            return place_a, place_b, word, reason
+        said = self.texts.seeds() or self.texts.draws() or self.draw_of_one()
+        if word == INPUT and not reason:
+            labels = place_a.label, place_b.label
+            if None not in lines:
+                word = RANDOM
+                place_a = place_a._replace(line=lines[0], file=self.a.trace.source_name)
+                place_b = place_b._replace(line=lines[1], file=self.b.trace.source_name)
+            elif all(map(is_draw, labels)):
+                word = RANDOM
+        if not reason or reason.startswith(ANOTHER):
+            reason = "; ".join(filter(None, (reason, said)))
+        return place_a, place_b, word, reason
+
+    def located(
+        self, origin: Origin
+    ) -> tuple[DifferencePlace | None, DifferencePlace | None, str, str]:
+        """Return the places of an origin in both runs, its kind ("only A" of what only A has) and
+        its reason.
+        """
+        cells = self.cells
+        kind, i = origin.cell
+        if kind == VALUE and i in self.a.holds:
+            kind = GRAD
+            i = self.a.holds[i]
+        j = self.pairs.partner[i]
+        if kind == GRAD:
+            edits = (
+                first_edit(self.a, self.pairs.operations, i, origin.only_a),
+                first_edit(self.b, self.pairs.sources, j, origin.only_b),
+            )
+            if edits == (None, None) and (i in self.a.edited) != (j in self.b.edited):
+                edits = (edit_of(self.a, i), edit_of(self.b, j))
+            if edits != (None, None) and not self.is_lost((GRAD, i)):
+                places = [
+                    place_of_step(run, next_version(run, t), None)
+                    if edit is None
+                    else place(run, None, edit)
+                    for run, t, edit in zip((self.a, self.b), (i, j), edits, strict=True)
+                ]
+                name = "B" if edits[0] is None else "A"
+                word = BACKWARD if None not in edits else f"{ONLY} {name}"
+                return places[0], places[1], word, of_edit(cells, i, edits)
+            adds = adds_to_earlier(self.a, i)
+            if self.cells.is_leaf(i) and adds != adds_to_earlier(self.b, j):
+                reason = of_gradient(cells, i, None, None)
+                return place_of_clear(self.a, i), place_of_clear(self.b, j), BACKWARD, reason
+            if self.a.tensors[i].requires_grad != self.b.tensors[j].requires_grad:
+                frozen = place_of_frozen(self.a, i), place_of_frozen(self.b, j)
+                if frozen != (None, None):
+                    reason = of_gradient(cells, i, None, None)
+                    use_a, use_b = first_use(self.a, i), first_use(self.b, j)
+                    return (
+                        frozen[0] or place(self.a, i, use_a),
+                        frozen[1] or place(self.b, j, use_b),
+                        BACKWARD,
+                        reason,
+                    )
+            sides = place_of_gradient(cells, i, j)
+        else:
+            sides = place_of_state(cells, i, j) or place_of(
+                cells, i, j, origin.only_a, origin.only_b
+            )
+        word, reason = reason_of(cells, (kind, i), sides)
+        is_step = word == UPDATE and None not in (sides[0][0], sides[1][0])
+        describe = place_of_step if is_step else place
+        return describe(self.a, *sides[0]), describe(self.b, *sides[1]), word, reason
 
     def updates_of_one(self) -> list[Difference]:
         """Return the first step of each parameter in which only one run updates it, though both
@@ -244,20 +537,28 @@ class Search:
             if is_written_by_hand(self.a, i) or is_written_by_hand(self.b, j):
                 continue
             by_step_a = {
-                self.a.step(version) - 1: version for version in self.pairs.later(self.a, i)
+                self.a.update_step(version): version for version in self.pairs.later(self.a, i)
             }
             by_step_b = {
-                self.b.step(version) - 1: version for version in self.pairs.later(self.b, j)
+                self.b.update_step(version): version for version in self.pairs.later(self.b, j)
             }
-            step = min(by_step_a.keys() ^ by_step_b.keys(), default=None)
+            steps = (
+                by_step_a.keys() | self.a.updated_in(i),
+                by_step_b.keys() | self.b.updated_in(j),
+            )
+            step = min(steps[0] ^ steps[1], default=None)
             if step is None:
                 continue
             place_a = place_of_step(self.a, by_step_a[step], None) if step in by_step_a else None
             place_b = place_of_step(self.b, by_step_b[step], None) if step in by_step_b else None
-            index = step + (self.a if place_b is None else self.b).first - 2
-            steps = self.a.trace.training
-            number = steps[index].number if 0 <= index < len(steps) else None
-            reason = f"only {'A' if place_b is None else 'B'} updates it in this step"
+            number = self.number(step)
+            name, run, still = ("B", self.b, j) if step in steps[0] else ("A", self.a, i)
+            reason = without_update(name, run, still)
+            loss = place_of_loss(run, still)
+            if loss is not None and loss.op == "zero_grad":
+                reason = f"{name} clears the gradient before the update"
+            place_a = place_a or loss
+            place_b = place_b or loss
             updates.append(Difference(UPDATE, number, place_a, place_b, 0.0, None, reason))
         return updates
 
@@ -321,8 +622,10 @@ def shown_together(difference: Difference) -> object:
     """Return what the differences that are shown as one have in common."""
     if difference.kind == UPDATE:
         return UPDATE, difference.step
-    if difference.kind == BACKWARD and difference.reason:
-        return BACKWARD, difference.step, difference.reason
+    if difference.kind == PARAMETER and difference.reason:
+        return PARAMETER, difference.reason
+    if difference.is_gradient and difference.reason:
+        return difference.kind, difference.step, difference.reason
     return id(difference)
 
 
@@ -332,7 +635,7 @@ def as_one(group: list[Difference]) -> list[Difference]:
     chosen = group[reasons.index(reason)]
     if reasons.count(reason) == 1:
         return [chosen]
-    kind = "parameters" if chosen.kind == UPDATE else "gradients"
+    kind = "gradients" if chosen.is_gradient else "parameters"
     alike = f"so for {reasons.count(reason)} {kind}"
     return [chosen._replace(reason=f"{reason}; {alike}" if reason else alike)]
 
@@ -342,13 +645,28 @@ def unrepeated(differences: list[Difference]) -> list[Difference]:
     reason.
     """
     groups = grouped(
-        differences, lambda shown: (shown.kind, shown.reason, spot(shown.a), spot(shown.b))
+        differences,
+        lambda shown: (
+            shown.kind,
+            shown.reason,
+            spot(shown.a, shown.reason),
+            spot(shown.b, shown.reason),
+        ),
     )
     return [group[0] for group in groups]
 
 
-def spot(place: DifferencePlace | None) -> tuple[object, ...]:
-    return () if place is None else (place.file, place.line, place.module, place.op)
+def spot(place: DifferencePlace | None, reason: str) -> tuple[object, ...]:
+    """Return what places have in common that are shown as one; layers of one line are one."""
+    if place is None:
+        return ()
+    op = "select" if is_fetch(place) else place.op
+    return place.file, place.line, "" if reason else place.module, op
+
+
+def is_fetch(place: DifferencePlace) -> bool:
+    """Whether a place is one of the many reads of a data set in one line of the program."""
+    return place.op.startswith("select ") and not place.module
 
 
 # ---- places
@@ -370,6 +688,98 @@ def place(run: RecordedRun, tensor: int | None, operation: int | None) -> Differ
     return DifferencePlace(*at(run, run.span(tensor)), module, "", label, tensor)
 
 
+def with_origin(
+    run: RecordedRun, text: ProgramText, place: DifferencePlace | None
+) -> DifferencePlace | None:
+    """Return a place with the line that made its module."""
+    if place is None or place.made_on is not None or not place.module:
+        return place
+    kind = run.classes.get(place.module, "")
+    return place._replace(made_on=text.module_line(place.module, kind)) if kind else place
+
+
+def place_of_loss(run: RecordedRun, leaf: int) -> DifferencePlace | None:
+    """Return why a parameter is not updated: where the optimiser was made that does not hold it,
+    or where its gradient was cleared after backward. None if that is not known.
+    """
+    optimiser = next(iter(run.trace.optimisers), None)
+    label = run.label(leaf)
+    if optimiser is not None and optimiser_of(run, leaf) is None:
+        return DifferencePlace(*at(run, optimiser.span), "", optimiser.kind, label, leaf)
+    if leaf not in run.stored:
+        return None
+    last = run.stored[leaf][-1]
+    change = next((c for c in clears_of(run, leaf) if c.after_steps > last), None)
+    if change is None:
+        return None
+    return DifferencePlace(*at(run, change.span), "", "zero_grad", label, leaf)
+
+
+def clears_of(run: RecordedRun, leaf: int) -> list[Change]:
+    """Return the changes that cleared the gradient of a leaf."""
+    writes = run.writes.get(run.tensors[leaf].first, ())
+    return [change for change in writes if change.of_grad and change.how in CLEARS]
+
+
+def first_edit(
+    run: RecordedRun, paired: Mapping[int, int], leaf: int, alone: list[Cell]
+) -> int | None:
+    """Return the first operation that changed the gradient of a leaf after backward, of those that
+    only this run has.
+    """
+    if leaf not in run.holder:
+        return None
+    begin = run.position(run.holder[leaf])
+    makers = [run.tensors[i].operation for kind, i in alone if kind == VALUE]
+    return min(
+        (n for n in makers if n is not None and n >= begin and n not in paired), default=None
+    )
+
+
+def edit_of(run: RecordedRun, leaf: int) -> int | None:
+    """Return the operation that gave the gradient of a leaf its last value; None for backward."""
+    return None if leaf not in run.edited else run.tensors[run.edited[leaf]].operation
+
+
+def place_of_frozen(run: RecordedRun, leaf: int) -> DifferencePlace | None:
+    """Return where requires_grad of a leaf was turned off; None if it was not."""
+    for change in run.writes.get(run.tensors[leaf].first, ()):
+        if change.how == "frozen":
+            name = "requires_grad_"
+            return DifferencePlace(*at(run, change.span), "", name, run.label(leaf), leaf)
+    return None
+
+
+def first_use(run: RecordedRun, leaf: int) -> int | None:
+    """Return the first operation that reads a leaf and through which a gradient can come."""
+    uses = run.uses.get(leaf, ())
+    return next(
+        (n for n in uses if any(run.tensors[i].requires_grad for i in run.operations[n].outputs)),
+        None,
+    )
+
+
+def next_version(run: RecordedRun, tensor: int) -> int:
+    """Return the version that replaced this one; itself, if none did."""
+    versions = run.versions[run.tensors[tensor].first]
+    return next((i for i in versions if i > tensor), tensor)
+
+
+def place_of_clear(run: RecordedRun, leaf: int) -> DifferencePlace:
+    """Return where the gradient of a leaf was cleared before backward stored one on it; without
+    that, where backward did so.
+    """
+    before = run.stored[leaf][0]
+    visit = run.trace.steps[before]
+    clears = [change for change in clears_of(run, leaf) if change.after_steps <= before]
+    span = run.trace.passes[visit.number - run.trace.earlier_passes].span
+    name = "backward"
+    if clears and not adds_to_earlier(run, leaf):
+        span = clears[-1].span
+        name = "zero_grad"
+    return DifferencePlace(*at(run, span), "", name, f"{run.label(leaf)}.grad", leaf)
+
+
 def place_of_step(
     run: RecordedRun, tensor: int | None, operation: int | None
 ) -> DifferencePlace | None:
@@ -377,14 +787,18 @@ def place_of_step(
     assert tensor is not None
     optimiser = optimiser_of(run, tensor)
     earlier = run.earlier(tensor)
-    index = run.step(tensor if earlier is None else earlier) + run.first - 2
+    index = (run.step(tensor) if earlier is None else run.update_step(tensor)) + run.first - 2
     steps = run.trace.training
     span = None if optimiser is None else optimiser.step_span
     if 0 <= index < len(steps):
         span = steps[index].span
     label = run.label(tensor)
     name = "" if optimiser is None else f"{optimiser.kind}.step"
-    return DifferencePlace(*at(run, span), label.rpartition(".")[0], name, label, tensor)
+    origin = None if optimiser is None else optimiser.span
+    line = None if origin is None or origin.file else origin.line
+    return DifferencePlace(
+        *at(run, span), label.rpartition(".")[0], name, label, tensor, made_on=line
+    )
 
 
 def at(run: RecordedRun, span: Span | None) -> tuple[str, int | None]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from gradtrace.analysis.compare.align import Alignment, steps_of
 from gradtrace.analysis.compare.cells import GRAD, VALUE, Cell, Cells
 from gradtrace.analysis.compare.distance import equal_bits
+from gradtrace.analysis.compare.reasons import ONLY
 from gradtrace.analysis.compare.rows import Row, passing, rows_of
 from gradtrace.analysis.compare.runs import RecordedRun
 from gradtrace.analysis.compare.search import Difference, DifferencePlace, Search
@@ -82,6 +83,8 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
     notes = list(notes_of(pairs, count))
     failed = failures(a, b)
     bad = [cell for cell in ends if cells.bad(cell)]
+    if all(is_edit(cells, cell) for cell in bad):
+        bad = []
     differences = Search(cells, bad).differences()
     if differences:
         notes += [failure.reason for failure in failed]
@@ -119,7 +122,7 @@ def amplified(cells: Cells, ends: list[Cell]) -> Iterator[str]:
     gaps = [gap for cell in ends if (gap := cells.gap(cell)) is not None]
     if gaps:
         sentence = f"{len(gaps)} values or gradients differ by up to {max(gaps):.2g}"
-        yield f"{sentence}: roundings of the shorter dtype, amplified by what follows"
+        yield f"{sentence}: roundings, amplified by what follows"
 
 
 def shown(run: RecordedRun, cell: Cell) -> str:
@@ -159,9 +162,8 @@ def failures(a: Trace, b: Trace) -> list[Difference]:
     line = None if error.span is None else error.span.line
     place = DifferencePlace(failed.source_name, line, "", "", error.kind)
     reason = f"only {name} ended with {error.kind}: {error.message}"
-    if failed is a:
-        return [Difference("failure", None, place, None, 0.0, None, reason)]
-    return [Difference("failure", None, None, place, 0.0, None, reason)]
+    places = (place, None) if failed is a else (None, place)
+    return [Difference(ONLY, None, places[0], places[1], 0.0, None, reason, only=name)]
 
 
 def ends_of(pairs: Alignment) -> Iterator[Cell]:
@@ -172,13 +174,49 @@ def ends_of(pairs: Alignment) -> Iterator[Cell]:
     for i, j in pairs.partner.items():
         leaf = a.tensors[i].operation is None
         if leaf and b.tensors[j].operation is None:
-            yield VALUE, i
+            if is_kept(a, i) or is_kept(b, j) or is_one_input(pairs, i, j):
+                yield VALUE, i
             # else the gradient is the one that the update left
             fresh = i in a.uses or a.earlier(i) is None
             if fresh and (i in a.grads or j in b.grads):
                 yield GRAD, i
-        elif i in pairs.roots or i in last:
+        elif i in pairs.roots or i in last or a.is_state(i):
             yield VALUE, i
+
+
+def is_one_input(pairs: Alignment, i: int, j: int) -> bool:
+    """Whether a result follows from two inputs that have one name."""
+    first = pairs.a.tensors[i].first
+    name = pairs.a.names.get(first)
+    is_used = i in pairs.a.live and first not in pairs.a.gradients
+    return is_used and name is not None and name == pairs.b.names.get(pairs.b.tensors[j].first)
+
+
+def is_kept(run: RecordedRun, leaf: int) -> bool:
+    """Whether a tensor that no operation made must be equal as such: a parameter, or a state that
+    the run changed. Of other inputs, what follows from them must.
+    """
+    record = run.tensors[leaf]
+    is_own = record.first not in run.gradients and leaf in run.live
+    return is_own and (
+        record.requires_grad
+        or record.is_parameter
+        or run.before[leaf] is not None
+        or not run.trace.passes
+    )
+
+
+def is_edit(cells: Cells, cell: Cell) -> bool:
+    """Whether a gradient differs that a program changed after backward, and the update is equal:
+    one does what the other leaves to an option of its optimiser.
+    """
+    kind, i = cell
+    if kind != GRAD or not (i in cells.a.edited or cells.pairs.partner[i] in cells.b.edited):
+        return False
+    versions = cells.a.versions[cells.a.tensors[i].first]
+    update = next((j for j in versions if j > i), None)
+    # the last update may not be in the record
+    return len(versions) > 1 if update is None else cells.good((VALUE, update))
 
 
 def is_overwritten(cells: Cells, cell: Cell) -> bool:

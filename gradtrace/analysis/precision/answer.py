@@ -75,16 +75,16 @@ class PrecisionAnswer(NamedTuple):
                 return "Every result depends on an operation that was not measured."
             return "No floating-point result was measured."
         worst = max(self.targets, key=lambda t: t.possible - t.digits)
+        begin = f"No {'measured ' * self.is_partial}operation loses"
         if worst.lost > LEAST:
-            return (
-                f"No operation loses many digits beyond rounding: {worst.name}, the least precise "
-                f"result, has {worst.digits:.1f} of the {worst.possible:.1f} decimal digits of "
-                f"{worst.dtype}."
-            )
+            begin = f"{begin} many digits beyond rounding"
+        elif self.dtypes and worst.possible - worst.digits > 1:
+            begin = f"{begin} more than the rounding of {self.dtypes[0].dtype}"
+        else:
+            begin = f"{begin} precision"
         return (
-            f"No {'measured ' * self.is_partial}operation loses precision: {worst.name}, the least "
-            f"precise result, has {worst.digits:.1f} of the {worst.possible:.1f} decimal digits of "
-            f"{worst.dtype}."
+            f"{begin}: {worst.name}, the least precise result, has {worst.digits:.1f} of the "
+            f"{worst.possible:.1f} decimal digits of {worst.dtype}."
         )
 
 

@@ -163,13 +163,15 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
     hidden = history.hidden_leaf(facts, record)
     if hidden is not None:
         return hidden._replace(evidence=[*hidden.evidence, *evidence])
+    # an option has no effect where the program calls backward itself
+    by_option = "--retain-grad" in record.grad_note
+    option = f" (--retain-grad {record.name or 'NAME'})" if by_option else ""
     return Cause(
         "non-leaf",
         "it is a non-leaf, and backward keeps gradients only for leaf tensors",
         [facts.origin(record), *evidence],
         (
-            f"call {record.name or 'its'}.retain_grad() before backward (--retain-grad "
-            f"{record.name or 'NAME'})",
+            f"call {record.name or 'its'}.retain_grad() before backward{option}",
             "or read it in a hook (register_hook)",
         ),
     )

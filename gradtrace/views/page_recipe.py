@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 
 from gradtrace.annotations import Any
-from gradtrace.engine.data.lazy import np
 from gradtrace.trace.record import DATA, LEAF, Operand, TensorRecord, Trace, Value
 
 MOST = 400  # operations: more than a reader follows by hand
@@ -76,7 +75,7 @@ def is_number(tensor: TensorRecord) -> bool:
 
 
 def number_in(value: Value) -> float:
-    return float(np.asarray(value.data).item())
+    return float(value.data.item() if hasattr(value.data, "item") else value.data)
 
 
 def operand(operand: Operand) -> int | str | dict[str, float]:

@@ -165,7 +165,9 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
         return hidden._replace(evidence=[*hidden.evidence, *evidence])
     variable = record.name or plain(record.label)
     call = f"{variable if variable.isidentifier() else 'the result'}.retain_grad() before backward"
-    option = f" (--retain-grad {record.name})" if record.name else ""
+    # an option has no effect where the program calls backward itself
+    by_option = "--retain-grad" in record.grad_note and record.name is not None
+    option = f" (--retain-grad {record.name})" if by_option else ""
     return Cause(
         "non-leaf",
         "it is a non-leaf, and backward keeps gradients only for leaf tensors",

@@ -69,7 +69,10 @@ ROWS = re.compile(
 # without addresses, modules with their files.
 DISPLAYED = (
     (re.compile(r"<class '([\w.<>]+)'>"), r"\1"),
-    (re.compile(r"<bound method (?:[\w<>]+\.)*([\w<>]+) of .*>", re.DOTALL), r"<function \1>"),
+    (
+        re.compile(r"<(?:bound|built-in) method (?:[\w<>]+\.)*([\w<>]+) of .*>", re.DOTALL),
+        r"<function \1>",
+    ),
     (
         re.compile(
             r"<(?:built-in )?(?:function|method) (?:\w+\.|<locals>\.)*(\w+|<lambda>)"

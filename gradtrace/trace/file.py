@@ -39,6 +39,7 @@ from gradtrace.trace.values import Value
 
 SCHEMA = "gradtrace/record"
 VERSION = 2
+BY_OPTION = "non-leaf: not retained (--retain-grad)"
 DOCUMENT = "record.json"
 TABLES = "tables.npy"
 VALUES = "values.npy"
@@ -221,7 +222,13 @@ def opened(name: str, stream: Any) -> Record:
 def trace_of(numbers: Any, tables: TableReader) -> Trace:
     trace: Trace = ColumnReader(numbers, tables).record(Trace)
     fields.check(trace)
-    return trace
+    if trace.backward_runs:
+        return trace
+    # files of 0.3.0 and before name the option also where the program itself called backward
+    ran = any(t.grad is not None for t in trace.tensors)
+    note = "non-leaf: not retained (retain_grad())" if ran else "backward was not run"
+    tensors = (t._replace(grad_note=note) if t.grad_note == BY_OPTION else t for t in trace.tensors)
+    return trace._replace(tensors=tuple(tensors))
 
 
 def guarded(

@@ -104,7 +104,7 @@ class State:
                 now |= self.of_operation(self.made_by[function.id])
             self.flowed |= now
             if step.freed:
-                self.freed |= now
+                self.freed |= {key for key in now if key[0] != "t"}  # a tensor keeps its value
         else:
             for index in moment.operations:
                 now |= self.of_operation(index)

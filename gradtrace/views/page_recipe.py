@@ -3,9 +3,9 @@ input.
 
     recipe(trace) -> {"inputs": [0, 1], "roots": [4], "steps": [...], ...}, or with the "reason" why there are no steps
 
-Only runs of float64 numbers whose operations do not depend on values are given: no branch, no loop,
-no write in place. Which operations a page can compute, its script knows (page_files/teach.js,
-`RULES`).
+Only runs of numbers of one dtype, also in tensors of one element, are given, whose operations do
+not depend on values: no branch, no loop, no write in place. Which operations a page can compute,
+its script knows (page_files/teach.js, `RULES`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 
 from gradtrace.annotations import Any
-from gradtrace.trace.record import DATA, LEAF, Operand, TensorRecord, Trace
+from gradtrace.trace.record import DATA, LEAF, Operand, TensorRecord, Trace, Value
 
 MOST = 400  # operations: more than a reader follows by hand
 INPUTS = 12  # fields
@@ -29,6 +29,7 @@ FIXED = (
     ast.Constant,
     ast.Attribute,
     ast.Call,
+    ast.List,
     ast.keyword,
     ast.BinOp,
     ast.UnaryOp,
@@ -55,16 +56,26 @@ def recipe(trace: Trace) -> dict[str, Any]:
             [o.name, [operand(source) for source in o.inputs], o.outputs[0]]
             for o in trace.operations
         ],
-        "values": {t.id: t.value.data for t in trace.tensors if t.value is not None},
+        "values": {t.id: number_in(t.value) for t in trace.tensors if t.value is not None},
+        "single": trace.tensors[0].dtype == "float32",
         "requires": [t.id for t in trace.tensors if t.requires_grad],
         "root": done.roots[0],
-        "seed": done.vectors[0].data,
+        "seed": number_in(done.vectors[0]),
     }
 
 
 def is_number(tensor: TensorRecord) -> bool:
     value = tensor.value
-    return value is not None and value.is_whole and not value.shape and value.dtype == "float64"
+    return (
+        value is not None
+        and value.is_whole
+        and {*value.shape} <= {1}
+        and value.dtype in ("float64", "float32")
+    )
+
+
+def number_in(value: Value) -> float:
+    return float(value.data.item() if hasattr(value.data, "item") else value.data)
 
 
 def operand(operand: Operand) -> int | str | dict[str, float]:
@@ -83,7 +94,9 @@ def hindrance(trace: Trace) -> str:
     """
     odd = next((t.label for t in trace.tensors if not is_number(t)), None)
     if odd is not None:
-        return f"{odd} is not a float64 number"
+        return f"{odd} is not one number of type float64 or float32"
+    if len({t.dtype for t in trace.tensors}) > 1:
+        return "its numbers have two dtypes"
     if trace.failure is not None:
         return "the program failed"
     if len(trace.operations) > MOST:

@@ -93,3 +93,10 @@ def test_every_hint_that_names_an_option_works(process, here, name):
     text, args = SOURCES[name]
     (here / "p.py").write_text(text)
     assert followed(process, args) == []
+
+
+def test_why_names_the_option_where_it_works(process, here):
+    (here / "p.py").write_text(NOTES)
+    assert "a.retain_grad() before backward\n" in process("why", "p.py", "a").stdout
+    words = ["a = x + w; y = a * w", "a", "--x", "2", "--w", "1"]
+    assert "a.retain_grad() before backward (--retain-grad a)" in process("why", *words).stdout

@@ -423,6 +423,7 @@ DISPLAYS = {
     "a lambda": ("lambda a: a", "<function __main__.<lambda>(a)>"),
     "torch's function": ("torch.add", "<function torch._VariableFunctionsClass.add>"),
     "a method": ("x.sum", "<function Tensor.sum>"),
+    "PyTorch's own method": ("x.retain_grad", "<built-in method retain_grad of Tensor object at 0x7f5450>"),
     "a built-in": ("len", "<function len(obj, /)>"),
     "a module": ("torch.nn", "<module 'torch.nn' from '/usr/lib/torch/nn/__init__.py'>"),
     "a tuple": ("(x, x * 2)", "(tensor([1.], requires_grad=True),\n tensor([2.], grad_fn=<MulBackward0>))"),

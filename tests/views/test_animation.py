@@ -54,7 +54,8 @@ def test_the_graph_grows_then_gradients_flow_then_nodes_are_freed():
     assert {"t2", "t3", "t4"} <= found[0].hidden and not found[3].hidden
     assert {"t2", "o0"} == found[1].now
     assert "t4" in found[4].flowed and "t2" not in found[4].flowed
-    assert found[5].freed >= {"t4", "o2"} and not found[4].freed
+    assert found[5].freed == {"o2"} and not found[4].freed  # y keeps its value
+    assert found[9].freed == {"o2"}  # an addition saves nothing
 
 
 def test_a_frame_is_the_whole_drawing_with_other_attributes():

@@ -273,7 +273,18 @@ def test_play_forward_and_backward(opened):
         "MulBackward0 of y gets 1, sends 1 · 2 = 2 to a; 1 · 3 = 3 to b; its saved values are freed"
         in (browser.find_element("id", "moment").text)
     )
-    assert {"flowed", "freed"} <= classes(browser, "t4")
+    assert "flowed" in classes(browser, "t4") and "freed" not in classes(browser, "o2")
+    step.click()  # what is freed after a node has run fades, and nothing else
+    assert [
+        key
+        for key in ("t0", "t2", "t3", "t4", "o0", "o1", "o2")
+        if "freed" in classes(browser, key)
+    ] == ["o2"]
+    for _ in range(3):
+        step.click()
+    said = browser.find_element("id", "moment").text
+    assert said == "9/10 Backward: w adds up 3 + 2 = 5, its grad is 5"
+    assert "together\n3 + 2 = 5" in browser.find_element("id", "details").text
     browser.find_element("id", "last").click()
     assert browser.find_element("id", "moment").text.endswith("saved values are freed.")
     browser.find_element("id", "back").click()

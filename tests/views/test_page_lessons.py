@@ -168,6 +168,31 @@ def test_the_graph_follows_a_changed_input(visit):
     assert box_text(browser, key_of(browser, "x"))[:3] == ["x", "value", "2"]
 
 
+@pytest.mark.parametrize(
+    ("made", "value", "grad"),
+    [
+        ("[1.0]", "[9.029]", "[3.01]"),
+        ("0.1", "9.029", "3.01"),
+        ("[[1.0]]", "[[9.029]]", "[[3.01]]"),
+    ],
+)
+def test_the_inputs_of_a_script_can_be_changed(visit, made, value, grad):
+    """Tensors of one element, in float32: each result is rounded as PyTorch rounds it."""
+    browser = visit(
+        written(
+            f"import torch\nx = torch.tensor({made}, requires_grad=True)\n"
+            f"w = torch.tensor({made}, requires_grad=True)\ny = x * w\ny.backward()\n"
+        )
+    )
+    assert not browser.find_element("id", "input-said").text
+    set_input(browser, "x", "3.0")
+    set_input(browser, "w", "3.0097")
+    assert value in box_text(browser, key_of(browser, "y"))
+    assert grad in box_text(browser, key_of(browser, "x"))
+    click(browser, key_of(browser, "y"))
+    assert value.replace("9.029", "9.0291") in browser.find_element("id", "details").text
+
+
 @pytest.mark.parametrize(("x", "w"), [(0.5, 1.25), (1.75, 0.3), (0.125, 2.5)])
 def test_every_rule_of_the_page_gives_what_gradtrace_gives(visit, x, w):
     browser = visit(written(MANY))
@@ -195,7 +220,10 @@ def test_every_rule_of_the_page_gives_what_gradtrace_gives(visit, x, w):
             "x: leaf = 2.\ny = x\nif x > 1:\n    y = x * 2\ny = y + x\n",
             "the program has a branch, a loop or a function",
         ),
-        ("x: leaf = 2.\nv: leaf = [1., 2.]\ny = (x * v).sum()\n", "v is not a float64 number"),
+        (
+            "x: leaf = 2.\nv: leaf = [1., 2.]\ny = (x * v).sum()\n",
+            "v is not one number of type float64",
+        ),
         ("x: leaf = 2.\ny = x * x.item()\n", "a value leaves the graph"),
     ],
 )

@@ -375,6 +375,10 @@ function contributions(place, fact) {
     told.append(element("span", arrives, "grad"));
     list.append(element("dt", who), told);
   }
+  const sum = rows.reduce((all, row) => all + Number(row[3]), 0), known = numeric(fact.grad !== undefined ? fact.grad : fact.flowed);
+  if (rows.length > 1 && known !== null && !off(sum, known)) {
+    list.append(element("dt", "together"), element("dd", rows.map((row) => row[3]).join(" + ") + " = " + fact.grad_text));
+  }
   place.append(list);
 }
 function labelOf(tensor) { const fact = facts.get("t" + tensor); return fact ? fact.label : undefined; }
@@ -555,13 +559,17 @@ function paint() {
     }
     for (const t of m.tensors || []) fresh.push("t" + t);
     if (m.kind === "backward") {
-      for (const key of keysOf(m)) { flowed.add(key); if (i === moment) now.add(key); if (m.freed) freed.add(key); }
+      for (const key of keysOf(m)) {
+        flowed.add(key);
+        if (i === moment) now.add(key);
+        if (m.freed && key[0] !== "t") freed.add(key);  // a tensor keeps its value
+      }
       for (const sent of m.sent) {
         waits.set(sent.tensor, waits.get(sent.tensor) - 1);
         const leaf = (facts.get("t" + sent.tensor) || {}).is_leaf;  // a leaf's grad is there when AccumulateGrad has run
         if (!waits.get(sent.tensor) && !leaf) flowed.add("t" + sent.tensor);
       }
-      if (m.leaf !== undefined) { there.add("f" + m.function); freed.delete("t" + m.leaf); }
+      if (m.leaf !== undefined) there.add("f" + m.function);
       for (const key of keysOf(m)) for (const [, edge] of before.get(key) || []) {
         if (!view.edges[Number(edge.slice(1))].flows) continue;
         passed.add(edge);
@@ -575,7 +583,7 @@ function paint() {
     const shown = there.has(key) || (whole && fact.role === "accumulate");
     node.classList.toggle("later", !shown);
     node.classList.toggle("flowed", flowed.has(key));
-    node.classList.toggle("freed", freed.has(key) && fact.role !== "leaf");
+    node.classList.toggle("freed", freed.has(key) && !now.has(key));
     node.classList.toggle("now", now.has(key));
   }
   view.edges.forEach((edge, i) => {
@@ -602,12 +610,20 @@ function shownOf(m, now) {
   return m.kind === "backward" ? results[0] || keys[0] || null : null;
 }
 
+// The numbers of which the gradient that a step gets is the sum, in the order of arrival.
+function summands(m) {
+  const earlier = data.story.slice(0, data.story.indexOf(m)).filter((s) => s.kind === "backward" && s.pass === m.pass);
+  const parts = earlier.flatMap((s) => s.sent).filter((sent) => sent.tensor === m.made[0]).map((sent) => sent.value);
+  return parts.every((part) => part !== null && !Number.isNaN(Number(part))) ? parts : [];
+}
+
 function told(m) {
   if (m.kind === "leaves") return "Start: the leaves have their values.";
   if (m.kind === "done") return "Done: " + (data.story.some((s) => s.freed) ? "saved values are freed." : "nothing was freed.");
   if (m.kind === "forward") return "Forward: " + m.text;
   if (data.predict) return "Backward: " + m.name + (labelOf(m.leaf) ? " of " + labelOf(m.leaf) : made(m)) + " runs.";
-  const got = m.upstream.map((g) => g || "none").join(", ");
+  const parts = summands(m), sum = m.upstream.map((g) => g || "none").join(", ");
+  const got = parts.length > 1 ? parts.join(" + ") + " = " + sum : sum;
   if (m.leaf !== undefined) return "Backward: " + (labelOf(m.leaf) || "a leaf") + " adds up " + got + ", its grad is " + m.after;
   const sent = m.sent.map((s) => (s.local ? got + " · " + s.local + " = " : "") + s.value
     + (labelOf(s.tensor) ? " to " + labelOf(s.tensor) : ""));

@@ -54,9 +54,10 @@ function hindrance() {
 }
 const fixed = hindrance();
 
+const rounded = recipe.single ? Math.fround : (x) => x;
 function forward(changed) {
   const values = { ...recipe.values, ...changed };
-  for (const [name, operands, out] of recipe.steps) values[out] = RULES[name].value(...read(operands, values));
+  for (const [name, operands, out] of recipe.steps) values[out] = rounded(RULES[name].value(...read(operands, values)));
   return values;
 }
 function read(operands, values) { return operands.map((o) => (typeof o === "number" ? Number(values[o]) : Number(o.number))); }
@@ -66,7 +67,7 @@ function backward(values, root, seed) {
     if (grads[out] === undefined || !requires.has(out)) continue;
     const slopes = RULES[name].slopes(...read(operands, values), values[out]);
     operands.forEach((o, i) => {
-      if (typeof o === "number" && requires.has(o)) grads[o] = (grads[o] || 0) + grads[out] * slopes[i];
+      if (typeof o === "number" && requires.has(o)) grads[o] = rounded((grads[o] || 0) + rounded(grads[out] * slopes[i]));
     });
   }
   return grads;
@@ -112,8 +113,9 @@ function evaluate(text, names) {
   if (at < words.length) throw new Error("write an operator before " + words[at] + ", such as *");
   return found;
 }
-// Of a number as Python writes it in JSON, or null.
+// Of a number as Python writes it in JSON, also alone in lists, or null.
 function numeric(value) {
+  while (Array.isArray(value) && value.length === 1) value = value[0];
   if (typeof value === "number") return value;
   return ["NaN", "Infinity", "-Infinity"].includes(value) ? Number(value) : null;
 }
@@ -123,6 +125,11 @@ function digits(x, count = 6) {
   const size = x === 0 ? 0 : Math.floor(Math.log10(Math.abs(x))), text = Number(x.toPrecision(count));
   if (size >= -4 && size < count) return String(text);
   return text.toExponential().replace("e+", "e");
+}
+// The text of a tensor's only number, in the brackets of its shape.
+function shownAs(n, x, count = 6) {
+  const depth = (n.shape || []).length;
+  return "[".repeat(depth) + digits(x, count) + "]".repeat(depth);
 }
 // How far a guess is off, in words; "" if it is right to the digits that the page shows.
 function off(guess, known) {
@@ -146,10 +153,10 @@ function change(changed) {
     if (!recorded.has(n)) recorded.set(n, { ...n });
     const id = Number(n.id.slice(1)), grad = grads[id];
     n.value = values[id];
-    n.value_text = digits(values[id]);
+    n.value_text = shownAs(n, values[id]);
     if (grad === undefined || n.grad_text === undefined) continue;
     n[n.flowed === undefined ? "grad" : "flowed"] = grad;
-    n.grad_text = digits(grad);
+    n.grad_text = shownAs(n, grad);
   }
   guessed.clear();
   leave();
@@ -175,7 +182,7 @@ function rewrite() {
     for (const [cls, text, value] of [["amount", "value_text", n.value], ["gradient", "grad_text", n.grad ?? n.flowed]]) {
       const line = [...node.querySelectorAll("text." + cls)].find((one) => one.textContent.trim() === old[text]);
       if (!line || n[text] === old[text]) continue;
-      line.textContent = digits(value, 4);
+      line.textContent = shownAs(n, value, 4);
       const remark = line.nextElementSibling, wide = line.getBBox();
       if (remark && remark.classList.contains(cls)) remark.setAttribute("x", wide.x + wide.width + 6);
       over = Math.max(over, ...[line, remark].filter((one) => one && one.classList.contains(cls)).map((one) => {
@@ -199,7 +206,7 @@ function inputs() {
   const known = (id) => data.views.flatMap((one) => one.nodes).find((n) => n.id === "t" + id);
   for (const id of recipe.inputs.filter(known)) {
     const fact = known(id), label = element("label", fact.label + " = "), field = element("input");
-    field.value = fact.value_text;
+    field.value = fact.value_text.replace(/[[\]]/g, "");
     field.dataset.tensor = id;
     field.disabled = Boolean(fixed);
     field.setAttribute("inputmode", "text");
@@ -207,7 +214,7 @@ function inputs() {
     place.append(label);
     field.addEventListener("change", () => {
       try {
-        change({ ...(edited ? edited.inputs : {}), [id]: evaluate(field.value, new Map()) });
+        change({ ...(edited ? edited.inputs : {}), [id]: rounded(evaluate(field.value, new Map())) });
         answer("input-said", "The player shows the recorded run; to play goes back to it.");
       } catch (error) { answer("input-said", field.value + ": " + error.message); }
     });

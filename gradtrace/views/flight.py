@@ -116,6 +116,11 @@ def sentences(flight: Flight, common: str = "") -> Iterator[tuple[str, str]]:
         f"{duration(flight.seconds)}."
     )
     yield many, ""
+    missing = int(flight.steps[-1] - flight.steps[0]) + 1 - len(flight.steps)
+    if missing:
+        are = "is" if missing == 1 else "are"
+        gap = f"{counted(missing, 'step')} in between {are} missing"
+        yield f"{gap}: not noted, or the file is damaged.", "yellow"
     if common:
         yield f"… is {visible(common)}.", ""
     first = flight.bad[0].step if flight.bad else None

@@ -221,3 +221,12 @@ def test_a_spike_above_a_level_that_is_not_positive(here, gt, level):
     write("run.gtlog", range(1, 61), numbers=numbers)
     shown = gt("stats", "run.gtlog").stdout
     assert "fault" not in shown and "-300 times" not in shown and "loss" in shown
+
+
+def test_rows_of_zero_bytes_are_noticed(here, gt):
+    write("run.gtlog", range(1, 30))
+    with open("run.gtlog", "r+b") as file:
+        file.seek(flight_log.HEADER + 8 * 5 * 10)
+        file.write(bytes(8 * 5 * 3))
+    said = gt("stats", "run.gtlog").stdout
+    assert "3 steps in between are missing: not noted, or the file is damaged." in said

@@ -5,18 +5,19 @@ multiply-accumulates.
 
 Multiply-accumulates are those of matrix products, convolutions, recurrent layers and attention, one
 for each product of two numbers, as fvcore and torchinfo count them: of `Linear(i, o)` on n rows
-n * i * o. Elementwise operations, normalisations and pooling count none.
+n * i * o. Everything else counts none: elementwise operations, normalisations, pooling, distances.
 """
 
 from __future__ import annotations
 
 from itertools import chain, pairwise
+from math import isqrt, prod
 
-from gradtrace.annotations import Any, Callable, NamedTuple, Sequence
+from gradtrace.annotations import Any, Callable, Mapping, NamedTuple, Sequence
 from gradtrace.engine.data.dtypes import count
 from gradtrace.engine.operators.tables import record_table
 from gradtrace.lazy_names import words
-from gradtrace.trace.record import Operation, ScopeRecord, TensorRecord, Trace
+from gradtrace.trace.record import CONSTANT, Operation, ScopeRecord, TensorRecord, Trace
 
 Shape = tuple[int, ...]
 PROGRAM = "outside of modules"
@@ -78,17 +79,18 @@ class Layer:
         self.name = name
         self.kind = kind
         self.depth = depth
-        self.outputs: dict[int, TensorRecord] = {}  # by call: its last result
+        self.calls: set[int] = set()
         self.parameters: list[TensorRecord] = []
         self.multiplications = 0
 
-    def summary(self) -> LayerSummary:
-        outputs = list(self.outputs.values())
+    def summary(self, results: Mapping[int, TensorRecord]) -> LayerSummary:
+        """Return the summary; `results` has what each call of a module gave."""
+        outputs = [results[call] for call in sorted(self.calls) if call in results]
         return LayerSummary(
             self.name,
             self.kind,
             self.depth,
-            len(outputs),
+            len(self.calls),
             outputs[-1].shape if outputs else (),
             sum(map(bytes_of, outputs)),
             sum(count(p.shape) for p in self.parameters),
@@ -104,38 +106,60 @@ class Layers:
         self.trace = trace
         self.layers: dict[str, Layer] = {}
         self.read: set[int] = set()  # the parameters that an operation has read
-        self.input: Shape = ()
+        self.entering: list[TensorRecord] = []  # what the first module has read from outside
+        # by call of a module: its last operation's result, and what others read of it first
+        self.last: dict[int, TensorRecord] = {}
+        self.leaving: dict[int, TensorRecord] = {}
+
+    @property
+    def input(self) -> Shape:
+        """The shape of what the first module was called with; () if that is not known: what the
+        module makes itself, such as states of zeros, enters its operations too.
+        """
+        named = [t for t in self.entering if t.kind != CONSTANT]
+        only = self.entering if len({t.first for t in self.entering}) == 1 else []
+        return next((t.shape for t in named or only), ())
 
     def add(self, operation: Operation) -> None:
         """Count an operation for the modules that it was called in."""
-        modules = self.modules(operation)
+        modules = self.modules(operation.scope)
+        outputs = [self.trace.tensors[i] for i in operation.outputs]
+        tensors = [self.trace.tensors[i] for i in operation.tensors]
         for depth, scope in enumerate(modules):
             layer = self.layers.setdefault(scope.name, Layer(scope.name, scope.detail, depth))
-            for output in operation.outputs[:1]:
-                layer.outputs[scope.id] = self.trace.tensors[output]
-        tensors = [self.trace.tensors[i] for i in operation.tensors]
-        if modules and not self.input:
-            self.input = next((t.shape for t in tensors if not t.is_parameter), ())
+            layer.calls.add(scope.id)
+            self.last.update((scope.id, output) for output in outputs[:1])
+        self.follow(tensors, modules)
         multiply = MULTIPLICATIONS.get(operation.name)
-        multiplications = (
-            0 if multiply is None else multiply(operation, tensors, self.output_of(operation))
-        )
-        if not modules and not multiplications:
+        shape = outputs[0].shape if outputs else ()
+        multiplications = 0 if multiply is None else multiply(operation, tensors, shape)
+        parameters = [t for t in tensors if t.is_parameter and t.first not in self.read]
+        is_update = operation.name.endswith("_")
+        if not modules and not multiplications and (is_update or not parameters):
             return
         own = self.layers[modules[-1].name] if modules else self.outside(PROGRAM)
         own.multiplications += multiplications
-        for t in tensors:
-            if t.is_parameter and t.first not in self.read:
+        for t in parameters:
+            if t.first not in self.read:  # twice in one operation
                 self.read.add(t.first)
                 own.parameters.append(t)
 
-    def output_of(self, operation: Operation) -> Shape:
-        return self.trace.tensors[operation.outputs[0]].shape if operation.outputs else ()
+    def follow(self, tensors: Sequence[TensorRecord], modules: Sequence[ScopeRecord]) -> None:
+        """Note what leaves the calls of modules that are over, and what enters the first one."""
+        here = {scope.id for scope in modules}
+        is_first = bool(modules) and modules[0].name == next(iter(self.layers))
+        for t in tensors:
+            maker = None if t.operation is None else self.trace.operations[t.operation]
+            around = [] if maker is None else self.modules(maker.scope)
+            for scope in around:
+                if scope.id not in here:
+                    self.leaving.setdefault(scope.id, t)
+            if is_first and not around and not t.is_parameter:
+                self.entering.append(t)
 
-    def modules(self, operation: Operation) -> list[ScopeRecord]:
-        """Return the calls of modules around an operation, the outermost first."""
+    def modules(self, at: int | None) -> list[ScopeRecord]:
+        """Return the calls of modules around a scope, the outermost first."""
         modules = []
-        at = operation.scope
         while at is not None:
             scope = self.trace.scopes[at]
             if scope.kind == "module":
@@ -154,12 +178,16 @@ class Layers:
             self.outside(UNUSED).parameters += unused
 
     def summaries(self) -> list[LayerSummary]:
-        return [layer.summary() for layer in self.layers.values()]
+        results = {**self.last, **self.leaving}
+        return [layer.summary(results) for layer in self.layers.values()]
 
 
 def bytes_of(t: TensorRecord) -> int:
-    digits = "".join(filter(str.isdigit, t.dtype))  # "float32", "complex64"; a bool has one byte
-    return count(t.shape) * max(1, int(digits or 8) // 8)
+    """Return the size of a tensor: of "float32", "complex64", "float8_e4m3fn"; a bool has one
+    byte.
+    """
+    bits = t.dtype.partition("_")[0].lstrip("abcdefghijklmnopqrstuvwxyz")
+    return count(t.shape) * max(1, int(bits or 8) // 8)
 
 
 # ---- multiply-accumulates of an operation
@@ -201,6 +229,11 @@ def of_bilinear(operation: Operation, tensors: Sequence[TensorRecord], output: S
     return count(output) * count(weights[1:])
 
 
+def of_contraction(operation: Operation, tensors: Sequence[TensorRecord], output: Shape) -> int:
+    """The inner sizes are the root of the product of all three sizes, without the output's."""
+    return isqrt(prod(count(t.shape) for t in tensors[:2]) * count(output))
+
+
 def of_einsum(operation: Operation, tensors: Sequence[TensorRecord], output: Shape) -> int:
     """Operands are multiplied from left to right; indices that nothing later needs are summed at
     once.
@@ -239,6 +272,8 @@ RECURRENT = words("lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell r
 MULTIPLICATIONS: dict[str, Count] = {
     **OF_RECORDS,
     **dict.fromkeys(("matmul", "linear", "vdot", "inner"), of_product(0)),
+    **dict.fromkeys(("addmv", "addbmm"), of_product(1)),
+    **dict.fromkeys(("tensordot", "outer", "ger"), of_contraction),
     **dict.fromkeys(CONVOLUTIONS, of_convolution),
     **dict.fromkeys(RECURRENT, of_recurrence),
     "bilinear": of_bilinear,

@@ -164,7 +164,8 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
     if hidden is not None:
         return hidden._replace(evidence=[*hidden.evidence, *evidence])
     variable = record.name or plain(record.label)
-    call = f"{variable if variable.isidentifier() else 'the result'}.retain_grad() before backward"
+    is_path = variable.replace(".", "_").isidentifier()
+    call = f"{variable}.retain_grad()" if is_path else "retain_grad() on the result"
     # an option has no effect where the program calls backward itself
     by_option = "--retain-grad" in record.grad_note and record.name is not None
     option = f" (--retain-grad {record.name})" if by_option else ""
@@ -172,7 +173,7 @@ def not_retained(facts: Facts, record: TensorRecord) -> Cause | None:
         "non-leaf",
         "it is a non-leaf, and backward keeps gradients only for leaf tensors",
         [facts.origin(record), *evidence],
-        (f"call {call}{option}", "or read it in a hook (register_hook)"),
+        (f"call {call} before backward{option}", "or read it in a hook (register_hook)"),
     )
 
 

@@ -255,6 +255,8 @@ def variable_texts(
         span = source.span(call.origin)
         if span is None or texts.get(id(call)) != source.excerpt(call.origin):
             continue
+        if len(call.outputs) > 1 and not gives_first(call.name):
+            continue  # a variable that holds a tuple
         if scopes.function_of(call):
             if span.file not in variables:
                 variables[span.file] = assigned(source.tree(span.file))
@@ -262,6 +264,13 @@ def variable_texts(
             if name is not None:
                 names[id(call)] = name
     return names
+
+
+def gives_first(name: str) -> bool:
+    """Whether the program gets only the first result of an operator: the others are statistics of a
+    normalisation or indices of a pooling, which derivatives use.
+    """
+    return "norm" in name or "pool" in name
 
 
 def assigned(tree: Any) -> dict[tuple[Any, ...], str]:

@@ -41,6 +41,7 @@ def remembered(fact: Callable[..., T]) -> Callable[..., T]:
             facts[fact, args] = fact(value, *args)
         return facts[fact, args]
 
+    call.__name__, call.__doc__ = fact.__name__, fact.__doc__
     return call
 
 

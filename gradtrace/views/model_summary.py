@@ -11,6 +11,7 @@ from gradtrace.views.layout import LayoutOptions, right
 
 COLUMNS = words("name kind depth calls output output_bytes parameters trainable multiplications")
 MANY = 60  # rows of a table
+NEXT = 0.9995  # of a unit: 999,600 is 1 M
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -44,22 +45,27 @@ def title(layer: LayerSummary) -> str:
 def sentences(summary: ModelSummary) -> Iterator[str]:
     frozen = summary.parameters - summary.trainable
     trained = f", {frozen:,} of them frozen" if frozen else ", all trainable"
-    yield (
-        f"{summary.parameters:,} parameters ({size(summary.parameter_bytes)})"
-        f"{trained if summary.parameters else ''}; each is counted once, where it is read first."
-    )
+    if summary.parameters:
+        yield (
+            f"{summary.parameters:,} parameters ({size(summary.parameter_bytes)}){trained}; each is "
+            "counted once, where it is read first."
+        )
+    else:
+        yield "The run reads no parameters."
     place = "" if summary.step is None else f" of step {summary.step}"
     of = f" of an input {summary.input}" if summary.input else ""
+    outputs = summary.output_bytes
+    layers = f"; outputs of the layers take {size(outputs)}" if outputs else ""
     yield (
         f"{short(summary.multiplications) or 0} multiply-accumulates in the forward passes{place}"
-        f"{of}; outputs of the layers take {size(summary.output_bytes)}."
+        f"{of}{layers}."
     )
 
 
 def short(x: float) -> str:
     """Return a large count with three digits and a unit: "4.09 G"; "" for 0."""
     for unit, letter in UNITS:
-        if x >= unit:
+        if x >= unit * NEXT:
             return f"{numbers.number(x / unit, 3)} {letter}"
     return str(x) if x else ""
 

@@ -104,3 +104,30 @@ def test_it_counts_one_run(refusal):
     code, message = refusal("stats", "x*2", "--x", "1", "--summary", "--anomaly")
     assert code == 2
     assert "--summary counts the layers of one run" in message
+
+
+SHAPES = """\
+import torch
+from torch import nn
+lstm = nn.LSTM(3, 4)
+attention = nn.MultiheadAttention(4, 2)
+scale = nn.Parameter(torch.ones(4))
+x = torch.ones(5, 2, 3)
+states, _ = lstm(x)
+mixed, weights = attention(states, states, states)
+loss = (mixed * scale).sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_outputs_are_what_others_read(answer, here, engine):
+    if engine:
+        pytest.importorskip("torch")
+    (here / "shapes.py").write_text(SHAPES)
+    summary = json.loads(answer("stats", "shapes.py", "--summary", "--format", "json", *engine))
+    layers = {layer["name"]: layer for layer in summary["layers"]}
+    assert layers["lstm"]["output"] == layers["attention"]["output"] == [5, 2, 4]
+    assert layers["outside of modules"]["parameters"] == 4
+    assert summary["input"] == [5, 2, 3]
+    assert summary["output_bytes"] == 2 * 4 * 5 * 2 * 4

@@ -31,6 +31,7 @@ class GradtraceError(Exception):
     # of an error in backward: the place of the operation that was differentiated
     forward: object | None = None
     missing = ""  # the module, or the name with its module, that gradtrace does not have
+    is_of_library = False  # an exception that gradtrace raised, not the program's code
     run: object | None = None  # what was done until then, if the run was recorded
 
     def __init__(self, message: str, hint: str = "", place: object | None = None) -> None:

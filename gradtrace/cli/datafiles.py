@@ -244,15 +244,18 @@ def table(file: File) -> Any:
 
 
 def cells(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]]:
-    """Return each line's number and cells."""
+    """Return each line's number and cells.
+
+    The separator is a mark that is in all lines, otherwise the suffix's. A .csv file is never split
+    at blanks, a .tsv file only if it has no tab and each line has the same number of words.
+    """
     import csv
 
-    separator = SEPARATORS.get(name[name.rfind(".") :].lower())
-    last = lines[-1][1] if lines else ""
-    if separator is None or separator not in last:
-        marks = (",", ";", "\t") if separator is None else (";", "\t")
-        is_blank = separator is None or " " in last.strip()
-        separator = next((mark for mark in marks if mark in last), None if is_blank else separator)
+    usual = SEPARATORS.get(name[name.rfind(".") :].lower())
+    marks = (",", ";", "\t") if usual is None else (usual, ";", "\t")
+    separator = next((mark for mark in marks if all(mark in line for _, line in lines)), usual)
+    if separator == "\t" and not any("\t" in line for _, line in lines):
+        separator = "\t" if len({len(line.split()) for _, line in lines}) > 1 else None
     if separator is None:
         return [(i, line.split()) for i, line in lines]
     try:
@@ -287,10 +290,10 @@ def numeric(row: tuple[int, list[str]], width: int, chosen: int | None, file: Fi
 def number(cell: str, where: str) -> float:
     real = values.as_float(cell)
     if real is None:
+        text = cell.strip()
         raise UsageError(
-            f"{where}: '{cell.strip()}' is not a number"
-            if cell.strip()
-            else f"{where}: an empty cell"
+            f"{where}: '{text}' is not a number" if text else f"{where}: an empty cell",
+            "name the file .txt if blanks separate its numbers" if " " in text else "",
         )
     return real
 

@@ -61,7 +61,7 @@ def report_error(error: Exception, args: list[str]) -> int:
     if isinstance(error, ModuleNotFoundError):
         from gradtrace.cli import running
 
-        error = running.without_numpy(error) or error
+        error = running.without_package(error) or error
     if not isinstance(unwritten, OSError):
         return report.show(error, report.Settings.of(args))
     abandon_output()

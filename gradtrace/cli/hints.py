@@ -140,12 +140,14 @@ def of_module(name: str, text: str) -> str:
     match = re.search(rf"\b{re.escape(name)}\.(\w+)", text)
     if match is None:
         return ""
+    if name == "fft":  # of PyTorch only
+        return f"torch.{match[0]} needs PyTorch: write it in a file, and give --engine torch"
     function = match[1]
     if name in ("np", "numpy", "jnp"):
         if is_known(function):
             return f"write {function}"
         module = torch_module_of(function)
-        return module and f"write {module}.{function}"
+        return f"write {module}.{function}" if module else ""
     try:
         value_in_module(f"torch.{name}", function)
     except (ImportError, AttributeError):
@@ -157,7 +159,9 @@ def of_taken(name: str) -> str:
     """Return the hint for a variable's name that means something else: e, pi; "" for a free one."""
     from gradtrace.program.names import is_known
 
-    return f"{name} has a meaning of its own; give the variable another name" * is_known(name)
+    if is_known(name):
+        return f"{name} has a meaning of its own; give the variable another name"
+    return ""
 
 
 def of_option(name: str, options: Iterable[str], text: str) -> str:

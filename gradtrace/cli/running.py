@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from gradtrace.program.result import Run, RunOptions
 
 
+# What needs the packages that gradtrace itself uses.
+USES = {
+    "numpy": "arrays, float32 and larger pictures need it",
+    "graphviz": "graphs made by make_dot need it",
+}
+
+
 def has_decimal_comma(program: Program) -> bool:
     """Whether the value is a tuple because of a number written as 1,5."""
     value: Any = getattr(program.tree.body[-1], "value", None)
@@ -101,23 +108,21 @@ def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions)
             with running(program, tensors, options) as run:
                 yield run
     except ProgramError as error:
-        if (missing := without_numpy(error.__cause__)) is not None:
+        if (missing := without_package(error.__cause__)) is not None:
+            missing.place = error.place
             raise missing from None
         raise
 
 
-def without_numpy(error: BaseException | None) -> GradtraceError | None:
-    """Return the error that says what to install, for an import of numpy that failed; None for any
-    other error.
+def without_package(error: BaseException | None) -> GradtraceError | None:
+    """Return the error that says what to install, for a failed import of a package that gradtrace
+    uses; None for any other error.
     """
-    if (
-        not isinstance(error, ModuleNotFoundError)
-        or (error.name or "").partition(".")[0] != "numpy"
-    ):
+    name = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+    package = name.partition(".")[0]
+    if package not in USES:
         return None
-    return GradtraceError(
-        "numpy is not installed: arrays, float32 and larger pictures need it", "pip install numpy"
-    )
+    return GradtraceError(f"{package} is not installed: {USES[package]}", f"pip install {package}")
 
 
 class Printed:

@@ -120,7 +120,7 @@ class Notebook:
             return self.command_line(cell)
         self.draws = self.draws or bool(DRAWS.search(cell.code))
         self.draws_integers = self.draws_integers or bool(INTEGERS.search(cell.code))
-        printed, error = self.run(cell)
+        printed, result, error = self.run(cell)
         place: Any = None if error is None else error.place
         line = None if place is None else cell.line + place.line - 1
         if isinstance(error, (LanguageError, BudgetError)):
@@ -141,7 +141,13 @@ class Notebook:
             )
         shown = printed if error is None else f"{printed}{error.message}\n"
         comparison = outputs.compare(
-            cell.record, shown, self.draws, self.draws_integers, cell.ellipsis
+            cell.record,
+            shown,
+            self.draws,
+            self.draws_integers,
+            cell.ellipsis,
+            result,
+            error.message if error is not None and error.is_of_library else "",
         )
         if error is not None and comparison.verdict == outputs.DIFFERS:
             return Checked(cell, FAILED, error.message, shown, line, True)
@@ -207,19 +213,32 @@ class Notebook:
             words += [] if is_leaf else ["--no-grad", name]
         return words, ""
 
-    def run(self, cell: Cell) -> tuple[str, GradtraceError | None]:
-        """Run a cell; return its output, including the value of the last expression, and its
-        error.
+    def run(self, cell: Cell) -> tuple[str, str, GradtraceError | None]:
+        """Run a cell; return its output, the end of it that is the value of the last expression,
+        and its error.
         """
-        out = Output(self.budget)
+        out = Written(self.budget)
+        code = displayed(cell.code, cell.record or "")
         try:
-            program = self.talk.parse(displayed(cell.code, cell.record or ""))
+            program = self.talk.parse(code)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self.talk.run(program, stdout=out, stderr=Output(self.budget))
         except GradtraceError as error:
-            return out.getvalue(), error
-        return out.getvalue(), None
+            return out.getvalue(), "", error
+        has_result = code != cell.code and self.talk.variables.get("_") is not None
+        return out.getvalue(), out.getvalue()[out.start :] if has_result else "", None
+
+
+class Written(Output):
+    """What a cell prints, and where the last text before a line's end begins."""
+
+    start = 0
+
+    def write(self, text: str, /) -> int:
+        if text != "\n":
+            self.start = self.tell()
+        return super().write(text)
 
 
 def displayed(code: str, record: str) -> str:

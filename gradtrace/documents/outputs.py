@@ -61,6 +61,8 @@ OLDER = (
         )
     ),
 )
+# The first sentence of an error that PyTorch words.
+SENTENCE = re.compile(r"(?:RuntimeError|IndexError|TypeError): (?:.*?[.!?](?=\s)|.*)", re.DOTALL)
 # A tensor as PyTorch wrote it up to 0.3: its rows, then its type and shape.
 ROWS = re.compile(
     r"(?:Variable containing:\s*)?((?:[-+\d.e ]+\n\s*)+)\[torch\.\w+ of size [\dx]+\]"
@@ -93,23 +95,30 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    record: str, printed: str, draws: bool, integers: bool = False, ellipsis: bool = False
+    record: str,
+    printed: str,
+    draws: bool,
+    integers: bool = False,
+    ellipsis: bool = False,
+    result: str = "",
+    raised: str = "",
 ) -> Comparison:
     """Compare a record with the present output. With `draws` numbers may be random, with `integers`
-    integers too; with `ellipsis`, ... stands for any text.
+    integers too; with `ellipsis`, ... stands for any text. The output ends with `result`, the repr
+    of an expression, or with `raised`, an error that the library raised.
     """
     old = normal(record)
     new = normal(printed)
     if same(old, new) or (ellipsis and fits(old, new)):
         return Comparison(SAME, "")
-    old = ADDRESS.sub(r"\g<1>0xADDR", old)
-    new = ADDRESS.sub(r"\g<1>0xADDR", new)
+    old = without_addresses(old)
+    new = without_addresses(new)
     if same(old, new):
         return Comparison(ADDRESSES, "but for addresses")
-    if same(displayed(old), displayed(new)):
+    if result and shows(old, printed.removesuffix(result), result):
         return Comparison(SAME, "as IPython displays it")
     today, reasons = modern(old)
-    if is_start(today, new) or (reasons and same(today, new)):
+    if is_start(old, new, without_addresses(normal(raised))) or (reasons and same(today, new)):
         reason = "; ".join(reasons) or "the error's message was shorter"
         return Comparison(VERSION, f"an older PyTorch: {reason}")
     if ROWS.search(old) and numbers(ROWS.sub(r"\1", old)) == numbers(new):
@@ -127,6 +136,10 @@ def compare(
 
 def normal(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+
+def without_addresses(text: str) -> str:
+    return ADDRESS.sub(r"\g<1>0xADDR", text)
 
 
 def same(old: str, new: str) -> bool:
@@ -183,16 +196,34 @@ def modern(text: str) -> tuple[str, list[str]]:
     return text, list(dict.fromkeys(reasons))
 
 
+def shows(record: str, printed: str, result: str) -> bool:
+    """Whether a record is the printed text and then IPython's display of a result."""
+    head = without_addresses(normal(printed))
+    lines = record.split("\n")
+    start = len(head.split("\n")) if head else 0
+    return same("\n".join(lines[:start]), head) and same(
+        displayed("\n".join(lines[start:])), displayed(without_addresses(normal(result)))
+    )
+
+
 def displayed(text: str) -> str:
-    """Return a text in a form in which IPython's display of a value equals its repr."""
+    """Return the text of a value in a form in which IPython's display equals the repr."""
     for pattern, form in DISPLAYED:
         text = pattern.sub(form, text)
     return text
 
 
-def is_start(old: str, new: str) -> bool:
-    """Whether the recorded error is the beginning of today's message."""
-    return bool(error_of(old)) and new.startswith(old)
+def is_start(old: str, new: str, raised: str) -> bool:
+    """Whether a record is the output up to the error that PyTorch words, and has at least the first
+    sentence of its message or a known older message. A shorter one is only cut off.
+    """
+    sentence = SENTENCE.match(raised)
+    today, _ = modern(old)
+    if sentence is None or not new.startswith(today):
+        return False
+    last = old.split("\n")[-1]
+    is_older = bool(error_of(last)) and modern(last)[0] != last
+    return is_older or len(today) >= len(new) - len(raised) + sentence.end()
 
 
 def form(text: str, integers: bool) -> str:

@@ -12,6 +12,7 @@ from gradtrace.program.parse import Program
 from gradtrace.program.places import ProgramPlaces
 from gradtrace.program.result import assigned_names
 
+PACKAGE = __file__.rpartition("program")[0]
 REFUSED = (
     "--allow-read PATH and --allow-write DIR grant files; a program has no network and "
     "starts no other programs"
@@ -67,6 +68,7 @@ class explained:
         kind = UnknownNameError if missing else ProgramError
         uncaught = kind(f"{name}: {text}" if text else name, self.hint(error, frames))
         uncaught.missing = missing
+        uncaught.is_of_library = innermost(frames).f_code.co_filename.startswith(PACKAGE)
         origin = vars(error).get("__forward__", 0)
         if origin:
             uncaught.forward = self.places.place(origin)
@@ -107,10 +109,15 @@ def known_names(error: Exception, frames: Any, package: str) -> list[str]:
         )
     if isinstance(error, AttributeError):
         return [name for name in dir(error.obj) if not name.startswith("_")]
+    frame = innermost(frames)
+    return [*frame.f_locals, *frame.f_globals, *frame.f_builtins]
+
+
+def innermost(frames: Any) -> Any:
+    """Return the frame in which an exception was raised."""
     while frames.tb_next is not None:
         frames = frames.tb_next
-    frame = frames.tb_frame
-    return [*frame.f_locals, *frame.f_globals, *frame.f_builtins]
+    return frames.tb_frame
 
 
 def text_of(value: Any) -> str:

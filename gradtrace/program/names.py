@@ -49,11 +49,11 @@ SYNONYMS = {
     "logn": "log",
     "power": "pow",
 }
-# Functions that torch does not have, as formulas.
+# Functions that torch does not have, as formulas, and the inputs for which these hold if not all.
 FORMULAS = {
-    "factorial": "exp(lgamma(x + 1))",
-    "gamma": "exp(lgamma(x))",
-    "cbrt": "x**(1/3)",
+    "factorial": "exp(lgamma(x + 1)) for x > -1",
+    "gamma": "exp(lgamma(x)) for x > 0",
+    "cbrt": "sign(x)*abs(x)**(1/3)",
     "cot": "1/tan(x)",
     "sec": "1/cos(x)",
     "csc": "1/sin(x)",

@@ -166,9 +166,10 @@ def make_module(name: str, tell: Callable[[str], None]) -> Substitute:
     if name.startswith(TORCHVIZ):
 
         def make_dot(var: Any, params: Any = None, *args: Any, **look: Any) -> Any:
-            tell(OWN_PICTURE)
             tensors = var if isinstance(var, (tuple, list)) else (var,)
-            return higher["graph_of"](list(tensors), dict(params or {}))
+            graph = higher["graph_of"](list(tensors), dict(params or {}))
+            tell(OWN_PICTURE)
+            return graph
 
         module.__dict__["make_dot"] = make_dot
         return module

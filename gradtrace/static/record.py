@@ -1,8 +1,8 @@
 """Trace a program: run it once on example tensors and record its operators as a Plan.
 
-The engine calls a Recorder after every operator, including those run by backward: with
-`create_graph` the derivative rules run on tensors, so gradients are recorded as steps like any
-other, to any order. Anything that depends on the example's numbers (a Python `if` on a tensor, an
+The engine calls a Recorder after every operator, including those run by backward: the derivative
+rules run on tensors, as with `create_graph`, so gradients are recorded as steps like any other, to
+any order. Anything that depends on the example's numbers (a Python `if` on a tensor, an
 index, a random number) would silently become a constant of the plan; the engine notifies the
 Recorder before a value leaves the tensors, and the Recorder raises an error with the line.
 """

@@ -20,10 +20,19 @@ MISTAKES = {
     ),
     "linalg inside": (("eval", "2*linalg.det(A)", "--A", "1,2;3,4"), 2, "write torch.linalg.det"),
     "special": (("eval", "special.erf(x)", "--x", "1"), 2, "write torch.special.erf"),
+    "PyTorch's alone": (
+        ("eval", "fft.fft(x)", "--x", "1"),
+        2,
+        "torch.fft.fft needs PyTorch: write",
+    ),
     "a layer": (("eval", "Linear(2, 1)(x)", "--x", "1,2"), 2, "it is 'nn.Linear' here"),
     "numpy": (("eval", "np.sin(x)", "--x", "1"), 2, "no value for np; write sin\n"),
     "numpy's alone": (("eval", "np.quantile(x, 1)", "--x", "1,2"), 2, "write torch.quantile\n"),
-    "factorial": (("eval", "factorial(n)", "--n", "5"), 2, "factorial(x) is exp(lgamma(x + 1))"),
+    "factorial": (
+        ("eval", "factorial(n)", "--n", "5"),
+        2,
+        "factorial(x) is exp(lgamma(x + 1)) for x > -1",
+    ),
     "coth": (("eval", "coth(x)", "--x", "5"), 2, "coth(x) is 1/tanh(x)"),
     "an unknown function": (("eval", "foo(x)", "--x", "5"), 2, "gradtrace ops lists the functions"),
     "two letters swapped": (("eval", "tahn(x)", "--x", "5"), 2, "did you mean 'tanh'?"),
@@ -116,12 +125,13 @@ def test_a_program_of_any_suffix_is_a_file(process, here):
 
 
 def test_a_table_separated_by_blanks(process, here):
-    (here / "t.csv").write_text("x y\n1 2\n3 4\n")
+    for name in ("t.txt", "u.csv"):
+        (here / name).write_text("x y\n1 2\n3 4\n")
     (here / "one.csv").write_text("temperature C\n1\n3\n")
-    value = process("eval", "y.sum()", "--y", "@t.csv#y", "--get", "root")
+    value = process("eval", "y.sum()", "--y", "@t.txt#y", "--get", "root")
     assert (value.stdout, value.stderr) == ("6.0\n", "")
     assert process("eval", "y.sum()", "--y", "@one.csv", "--get", "root").stdout == "4.0\n"
-    done = process("map", "x*y", "--data", "t.csv")
+    done = process("map", "x*y", "--data", "u.csv")
     assert done.returncode == 2
     assert "its only column is 'x y': cells are separated by commas (csv)" in done.stderr
 

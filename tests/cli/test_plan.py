@@ -112,3 +112,40 @@ def test_a_leaf_whose_value_the_script_uses_stays_a_constant(answer, here, lines
     (here / "p.py").write_text(f"import torch\nx = torch.tensor(2.0, requires_grad=True)\n{lines}")
     document = json.loads(answer("plan", "p.py", "--format", "json"))
     assert (document["inputs"], document["steps"]) == ([], [])
+
+
+GRADIENTS = """\
+import torch
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        print("backward", g, torch.is_grad_enabled())
+        return 2 * g * x
+w = torch.ones(2, requires_grad=True)
+h = w * 3
+h.retain_grad()
+h.register_hook(lambda g: print("hook", g))
+w.register_post_accumulate_grad_hook(lambda t: print("post", t.grad))
+y = (Square.apply(h) * h.exp()).sum()
+y.backward(retain_graph=True)
+print(w.grad, h.grad)
+y.backward()
+print(w.grad)
+(g,) = torch.autograd.grad((w ** 3).sum(), w)
+print(g)
+(g,) = torch.autograd.grad((w ** 3).sum(), w, create_graph=True)
+print(g)
+z = (w * w.grad).sum()
+"""
+
+
+def test_a_script_prints_its_gradients_as_without_a_plan(process, here):
+    (here / "p.py").write_text(GRADIENTS)
+    printed = process("run", "p.py").stdout
+    assert "hook tensor(" in printed and "False" in printed and printed.count("grad_fn") == 1
+    assert process("plan", "p.py").stderr == printed

@@ -152,13 +152,24 @@ def test_csv(value, complaint, here):
     (here / "semi.csv").write_text("a;b\n1;2\n3;4\n")
     (here / "tabs.tsv").write_text("a\tb\n1\t2\n3\t4\n")
     (here / "blanks.txt").write_text("# measured\n1 2\n3   4\n\n")
+    (here / "blanks.tsv").write_text("a b\n1 2\n3   4\n")
+    (here / "title.tsv").write_text("wind speed\n1\n2\n3\n")
     (here / "quoted.csv").write_text('"a, b",c\r\n"1","2"\r\n"3","4"\r\n')
     square = "[[1.0, 2.0], [3.0, 4.0]]"
-    for name in ("t.csv", "n.csv", "semi.csv", "tabs.tsv", "blanks.txt", "quoted.csv"):
+    for name in (
+        "t.csv",
+        "n.csv",
+        "semi.csv",
+        "tabs.tsv",
+        "blanks.txt",
+        "blanks.tsv",
+        "quoted.csv",
+    ):
         assert value(f"@{name}") == square, name
     assert value("@t.csv#size") == "[2.0, 4.0]"
     assert value("@quoted.csv#a, b") == "[1.0, 3.0]"
     assert value("@column.csv") == "[1.0, 2.0, 3.0]"
+    assert value("@title.tsv") == "[1.0, 2.0, 3.0]"
     assert value("@row.csv") == "[1.0, 2.0, 3.0]"
     assert value("@cell.csv") == "5.0"
     assert "no column 'x'; there are price, size" in complaint("@t.csv#x")
@@ -170,6 +181,8 @@ def test_malformed_tables(complaint, here):
         ("1,2\n3,x\n", "bad.csv:2: 'x' is not a number"),
         ("1,2\n3\n", "bad.csv:2: 1 values, where the first line has 2"),
         ("1,2\n\n3,\n", "bad.csv:3: an empty cell"),
+        ("1\n2\n3 4\n", "bad.csv:3: '3 4' is not a number"),
+        ("1 2\n3 4\n", "name the file .txt if blanks separate its numbers"),
         ("a,b\n", "holds no numbers"),
         ("", "holds no numbers"),
     ]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from gradtrace.errors import GradtraceError, ProgramError, UnknownNameError
 from gradtrace.program.expression import OPEN, is_expression
 from gradtrace.program.grammar import LEFT_TO_PROGRAMS
 from gradtrace.program.mathematics import value_of_name
-from gradtrace.program.names import CALCULATING, CONSTANTS, MATHEMATICS
+from gradtrace.program.names import CALCULATING, CONSTANTS, FORMULAS, MATHEMATICS
 from gradtrace.program.parse import parse
 from gradtrace.program.result import Run
 from gradtrace.program.run import run as run_program
@@ -560,3 +561,31 @@ def test_no_attribute_leads_to_a_module_or_code() -> None:
                 assert not isinstance(
                     reached, (types.ModuleType, types.FunctionType, types.CodeType, type)
                 ), name
+
+
+EXACT = {
+    "factorial": lambda x: math.gamma(x + 1),
+    "gamma": math.gamma,
+    "cbrt": math.cbrt,
+    "cot": lambda x: math.cos(x) / math.sin(x),
+    "sec": lambda x: 1 / math.cos(x),
+    "csc": lambda x: 1 / math.sin(x),
+    "coth": lambda x: math.cosh(x) / math.sinh(x),
+    "sech": lambda x: 2 / (math.exp(x) + math.exp(-x)),
+    "csch": lambda x: 2 / (math.exp(x) - math.exp(-x)),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_the_formula_of_a_function_that_torch_lacks(name: str) -> None:
+    """A formula holds for every input where the function is defined, or says for which."""
+    formula, _, condition = FORMULAS[name].partition(" for ")
+
+    def value(text: str, x: float) -> Any:
+        return run_program(parse(text), {"x": leaf(x)}).root
+
+    points = [-8.0, -2.5, -1.5, -0.75, -0.5, -0.01, 0.01, 0.5, 1.0, 2.5, 8.0]
+    held = [x for x in points if not condition or value(condition, x)]
+    assert len(held) >= 5
+    for x in held:
+        assert float(value(formula, x)) == pytest.approx(EXACT[name](x), rel=1e-9), x

@@ -1,5 +1,6 @@
 """torchviz and graphviz in programs: drawn without another process, written where the program may write."""
 
+import os
 import subprocess
 import sys
 
@@ -68,6 +69,28 @@ def test_make_dot_without_torchviz(run, tmp_path):
     assert not (tmp_path / "other.png").exists()
 
 
+def test_make_dot_without_the_package_graphviz(tmp_path):
+    """Nothing announces a picture that cannot be made."""
+    (tmp_path / "p.py").write_text(VIZ)
+    (tmp_path / "without.py").write_text(
+        "import sys\nsys.modules.update(graphviz=None)\nsys.path.insert(0, sys.argv.pop(1))\n"
+        "from gradtrace.cli.main import run\nsys.exit(run(sys.argv[1:]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "without.py", os.getcwd(), "run", "p.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert (
+        "graphviz is not installed: graphs made by make_dot need it; pip install graphviz"
+        in done.stderr
+    )
+    assert OWN not in done.stderr and "--allow-import" not in done.stderr
+
+
 def test_make_dot_of_several_tensors(run):
     text = VIZ.replace("y.mean(), params", "(y.mean(), y.exp()), params").split("dot.render")[0]
     done = run(text + "print('ExpBackward0' in dot.source)\n")
@@ -101,7 +124,7 @@ def test_what_is_not_drawn_is_said(run, change, said):
 def test_saved_values_are_listed_where_they_are(run):
     text = (
         "import torch\nx = torch.ones(2, requires_grad=True)\n"
-        "for y in (x * x, x.mean(), x.tanh(), x.exp()):\n"
+        "for y in (x * x, x.mean(), x.tanh(), x.exp(), torch.linalg.svdvals(x.diag())):\n"
         "    fn = y.grad_fn\n"
         "    for name in dir(fn):\n"
         "        if name.startswith('_saved_'):\n"
@@ -110,7 +133,7 @@ def test_saved_values_are_listed_where_they_are(run):
     )
     assert run(text).stdout.split() == [
         *("MulBackward0", "False", "MeanBackward0", "False"),
-        *("TanhBackward0", "True", "ExpBackward0", "True"),
+        *("TanhBackward0", "True", "ExpBackward0", "True", "LinalgSvdBackward0", "False"),
     ]
 
 

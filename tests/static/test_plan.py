@@ -250,6 +250,14 @@ def test_grad_without_a_graph_of_its_own_is_constant_for_the_outer_gradient():
     assert static.PlanProgram(plan_of(function, x=2.0))(3.0) == (81.0, 27.0)
 
 
+def test_a_stored_gradient_is_constant_for_the_outer_gradient():
+    def function(x):
+        (x * x * x).sum().backward()
+        return x.grad * x
+
+    assert static.PlanProgram(plan_of(function, x=2.0))(3.0) == (81.0, 27.0)
+
+
 def test_an_optimiser_on_what_depends_on_an_input_is_refused():
     def function(x):
         w = gt.ones(2, dtype=gt.float64, requires_grad=True)

@@ -218,7 +218,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def derive(self, gradient: NodeGradient) -> tuple[Any, ...]:
         slots = gradient if isinstance(gradient, dict) else {0: gradient}
-        traced = state.grad_enabled
+        traced = state.grad_enabled or state.planning
         gradients = [self._incoming(slots.get(i), i) for i in range(len(self.shape))]
         backward = self.function.backward
         if self.function.vjp is not Function.vjp:

@@ -96,7 +96,8 @@ def run_pass(
 ) -> dict[Slot, Any]:
     """Run a backward pass, as `run_backward` does, on this thread."""
     state.keeper.passed(roots, accumulate)
-    seen = create_graph or state.live_observers or state.anomaly or state.watching
+    recorded = create_graph or state.planning
+    seen = recorded or state.live_observers or state.anomaly or state.watching
     if wanted is None and not seen:
         with using(grad_enabled=False):
             Pass(keep_graph).start(roots)

@@ -87,8 +87,7 @@ def backward(
 
         warnings.warn(CREATE_GRAPH_WARNING, UserWarning, stacklevel=3)
     state.watcher.starts(outputs, grad_tensors)
-    create_graph = create_graph or state.planning  # a static plan records the steps of backward too
-    keep = create_graph if retain_graph is None else retain_graph
+    keep = create_graph or state.planning if retain_graph is None else retain_graph
     roots = root_gradients(outputs, grad_tensors, create_graph)
     wanted = None if targets is None else [input_slot(t, accumulate=True) for t in targets]
     run_backward(
@@ -153,8 +152,6 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     state.watcher.starts(as_tuple(outputs), grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
-    planned = state.planning and not create_graph
-    create_graph = create_graph or planned  # a static plan records the steps of backward too
     if is_grads_batched:
         check_batch(as_tuple(outputs), as_tuple(grad_outputs))
         results = batched(
@@ -176,13 +173,10 @@ def grad(
             )
         pairs = zip(results, targets, strict=True)
         results = tuple(
-            zeros_like(t, requires_grad=create_graph and not planned) if r is None else r
-            for r, t in pairs
+            zeros_like(t, requires_grad=create_graph) if r is None else r for r, t in pairs
         )
-    if planned:
-        results = tuple(None if r is None else r.detach() for r in results)
-    elif state.recorder is not None and not create_graph:
-        # With `create_graph` the operations of backward are recorded.
+    if state.recorder is not None and not create_graph and not state.planning:
+        # With `create_graph` and in a static plan the operations of backward are recorded.
         read = tuple(t for t in (*as_tuple(outputs), *targets) if isinstance(t, Tensor))
         state.record("grad", read, tuple(r for r in results if r is not None))
     return dict(zip(inputs, results, strict=True)) if type(inputs) is dict else results
@@ -310,7 +304,7 @@ def root_gradients(
         node, number = out if isinstance(out, Edge) else (gradient_edge(out), out._nr)
         if node is None or g is None:
             raise RuntimeError(NO_HISTORY.format(i))
-        if create_graph:
+        if create_graph or state.planning:  # a static plan records the steps of backward too
             g = as_tensor(g)
         elif isinstance(g, Tensor):
             g = g._data

@@ -117,7 +117,8 @@ def plan_of(record: Op, grad_mask: int, name: str | None = None) -> BackwardPlan
 def saved_properties(record: Op) -> dict[str, property]:
     """Return the properties `_saved_NAME` and `_raw_saved_NAME` for a class of nodes."""
     derivatives = (record.joint, *record.derivatives.values())
-    results = ("result",) if any(d and "out" in d.needs for d in derivatives) else ()
+    has_result = record.outputs == 1 and any(d and "out" in d.needs for d in derivatives)
+    results = ("result",) if has_result else ()
     names = (*record.bare_names, *record.plain_names, *results)
     return {
         prefix + name: saved_property(prefix, name)

@@ -107,6 +107,7 @@ HARMLESS = frozenset(
             "--sort",
             "--step",
             "--style",
+            "--summary",
             "--symbolic",
             "--theme",
             "--to",

@@ -243,8 +243,8 @@ h1 { font-size: 18px; } p { margin: 4px 0; } .red { color: var(--red); } .yellow
 main { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(400px, 100%), 1fr)); gap: 16px;
   margin-top: 16px; }
 figure { margin: 0; } figcaption { display: flex; justify-content: space-between;
-  gap: 8px; } figcaption b { overflow-wrap: anywhere; min-width: 0; } figcaption span { white-space: nowrap; }
-figcaption span, .ends { color: var(--faint); }
+  gap: 8px; } figcaption b { overflow-wrap: anywhere; }
+figcaption span { white-space: nowrap; } figcaption span, .ends { color: var(--faint); }
 .ends { display: flex; justify-content: space-between; font-size: 12px; }
 svg { width: 100%; height: auto; border: 1px solid var(--line); } polyline { fill: none; stroke: var(--mark);
   stroke-width: 1.5; stroke-linecap: round; } line { stroke: var(--red); stroke-width: 1.5; }

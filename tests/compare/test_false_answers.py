@@ -7,6 +7,8 @@ from typing import NamedTuple
 import pytest
 
 pytest.importorskip("torch")
+from gradtrace.analysis.compare.reasons import settings_of
+from gradtrace.trace.record import GroupRecord, OptimiserRecord
 
 
 class Misleading(NamedTuple):
@@ -278,3 +280,18 @@ def test_a_seed_is_the_reason_of_draws(verdict):
     _, found = verdict("torch", first, first.replace("seed(0)", "seed(1)"))
     assert found["first"]["kind"] == "random"
     assert "torch.manual_seed(0) (line 2) in A" in found["first"]["reason"]
+
+
+def test_an_edited_gradient_differs_if_it_must_be_exact(verdict, gt):
+    pair = PAIRS["an optimiser's weight decay"]
+    assert verdict("torch", pair.a, pair.a.replace(pair.old, pair.new))[0] == 0
+    assert gt("diff", "./a.gt", "./b.gt", "--exact").exit_code == 1
+
+
+def test_a_group_without_options_has_those_of_its_optimiser():
+    group = GroupRecord((), 0.1, ())
+    optimiser = OptimiserRecord(
+        "SGD", (), 0, 0.1, None, 0, 0, None, options=("momentum=0.9",), groups=(group,)
+    )
+    assert settings_of(optimiser, group) == {"momentum": "0.9"}
+    assert settings_of(optimiser, group._replace(options=("momentum=0",))) == {"momentum": "0"}

@@ -81,6 +81,9 @@ class Difference(NamedTuple):
     only: str = ""  # of kind ONLY, the run that has it: "A" or "B"
 
 
+Located = tuple["DifferencePlace | None", "DifferencePlace | None", str, str]
+
+
 class Origin(NamedTuple):
     """A cell that differs, and the cells before it that only A, or only B, has."""
 
@@ -515,9 +518,7 @@ class Search:
             reason = "; ".join(filter(None, (reason, cause)))
         return place_a, place_b, word, reason
 
-    def located(
-        self, origin: Origin
-    ) -> tuple[DifferencePlace | None, DifferencePlace | None, str, str]:
+    def located(self, origin: Origin) -> Located:
         """Return the places of an origin in both runs, its kind ("only A" of what only A has) and
         its reason.
         """
@@ -528,37 +529,13 @@ class Search:
             i = self.a.holds[i]
         j = self.pairs.partner[i]
         if kind == GRAD:
-            edits = (
-                first_edit(self.a, self.pairs.operations, i, origin.only_a),
-                first_edit(self.b, self.pairs.sources, j, origin.only_b),
+            located = (
+                self.located_edit(origin, i, j)
+                or self.located_clear(i, j)
+                or self.located_freeze(i, j)
             )
-            if edits == (None, None) and (i in self.a.edited) != (j in self.b.edited):
-                edits = (edit_of(self.a, i), edit_of(self.b, j))
-            if edits != (None, None) and not self.is_lost((GRAD, i)):
-                places = [
-                    place_of_step(run, next_version(run, t), None)
-                    if edit is None
-                    else place(run, None, edit)
-                    for run, t, edit in zip((self.a, self.b), (i, j), edits, strict=True)
-                ]
-                name = "B" if edits[0] is None else "A"
-                word = BACKWARD if None not in edits else f"{ONLY} {name}"
-                return places[0], places[1], word, of_edit(cells, i, edits)
-            adds = adds_to_earlier(self.a, i)
-            if self.cells.is_leaf(i) and adds != adds_to_earlier(self.b, j):
-                reason = of_gradient(cells, i, None, None)
-                return place_of_clear(self.a, i), place_of_clear(self.b, j), BACKWARD, reason
-            if self.a.tensors[i].requires_grad != self.b.tensors[j].requires_grad:
-                frozen = place_of_frozen(self.a, i), place_of_frozen(self.b, j)
-                if frozen != (None, None):
-                    reason = of_gradient(cells, i, None, None)
-                    use_a, use_b = first_use(self.a, i), first_use(self.b, j)
-                    return (
-                        frozen[0] or place(self.a, i, use_a),
-                        frozen[1] or place(self.b, j, use_b),
-                        BACKWARD,
-                        reason,
-                    )
+            if located is not None:
+                return located
             sides = place_of_gradient(cells, i, j)
         else:
             sides = place_of_state(cells, i, j) or place_of(
@@ -568,6 +545,48 @@ class Search:
         is_step = word == UPDATE and None not in (sides[0][0], sides[1][0])
         describe = place_of_step if is_step else place
         return describe(self.a, *sides[0]), describe(self.b, *sides[1]), word, reason
+
+    def located_edit(self, origin: Origin, i: int, j: int) -> Located | None:
+        """Return where operations changed a gradient after backward; None if they did not."""
+        edits = (
+            first_edit(self.a, self.pairs.operations, i, origin.only_a),
+            first_edit(self.b, self.pairs.sources, j, origin.only_b),
+        )
+        if edits == (None, None) and (i in self.a.edited) != (j in self.b.edited):
+            edits = (edit_of(self.a, i), edit_of(self.b, j))
+        if edits == (None, None) or self.is_lost((GRAD, i)):
+            return None
+        places = [
+            place_of_step(run, next_version(run, t), None)
+            if edit is None
+            else place(run, None, edit)
+            for run, t, edit in zip((self.a, self.b), (i, j), edits, strict=True)
+        ]
+        name = "B" if edits[0] is None else "A"
+        word = BACKWARD if None not in edits else f"{ONLY} {name}"
+        return places[0], places[1], word, of_edit(self.cells, i, edits)
+
+    def located_clear(self, i: int, j: int) -> Located | None:
+        """Return where a gradient was cleared that the other run adds to; None if both do one."""
+        if not self.cells.is_leaf(i) or adds_to_earlier(self.a, i) == adds_to_earlier(self.b, j):
+            return None
+        reason = of_gradient(self.cells, i, None, None)
+        return place_of_clear(self.a, i), place_of_clear(self.b, j), BACKWARD, reason
+
+    def located_freeze(self, i: int, j: int) -> Located | None:
+        """Return where requires_grad of a leaf was turned off in one run; None if it was not."""
+        if self.a.tensors[i].requires_grad == self.b.tensors[j].requires_grad:
+            return None
+        frozen_a = place_of_frozen(self.a, i)
+        frozen_b = place_of_frozen(self.b, j)
+        if frozen_a is None and frozen_b is None:
+            return None
+        return (
+            frozen_a or place(self.a, i, first_use(self.a, i)),
+            frozen_b or place(self.b, j, first_use(self.b, j)),
+            BACKWARD,
+            of_gradient(self.cells, i, None, None),
+        )
 
     def updates_of_one(self) -> list[Difference]:
         """Return the first step of each parameter in which only one run updates it, though both

@@ -229,17 +229,16 @@ def is_edit(cells: Cells, cell: Cell) -> bool:
 def of_edits(cells: Cells, edits: list[Cell]) -> Iterator[str]:
     """Yield a sentence for gradients that differ though the updates are equal."""
     if edits:
-        labels = ", ".join(shown(cells.a, cell) for cell in edits[:3])
-        more = f" and {len(edits) - 3} more" if len(edits) > 3 else ""
-        yield f"{labels}{more} differ after the program changed them; the updates agree"
+        label = shown(cells.a, edits[0])
+        yield f"gradients differ that the program changed, such as {label}; the updates agree"
 
 
 def of_cancelled(cells: Cells, ends: list[Cell]) -> Iterator[str]:
     """Yield a sentence for what the largest difference does not count."""
     gaps = [cells.gap(cell) or 0.0 for cell in ends if cell in cells.cancelled]
     if gaps:
-        number = "1 more differs" if len(gaps) == 1 else f"{len(gaps)} more differ"
-        yield f"{number} by up to {max(gaps):.2g}: roundings of sums that cancel, or from those"
+        largest = f"{max(gaps):.2g}, not counted above"
+        yield f"{len(gaps)} more, of up to {largest}: roundings of sums that cancel, or from those"
 
 
 def is_overwritten(cells: Cells, cell: Cell) -> bool:

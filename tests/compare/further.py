@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 class Pair(NamedTuple):
     """Two programs that differ in one place. `lines_a` and `lines_b` are texts of which the line of the place, or the
-    one where its module or optimiser is made, holds one; the reason holds one of `words`.
+    one where its module or optimiser is made, holds one; the reason holds one of `words`, and its kind is `kind`, if
+    they are given.
     """
 
     a: str
@@ -13,6 +14,7 @@ class Pair(NamedTuple):
     lines_a: str
     lines_b: str
     words: str = ""
+    kind: str = ""
 
 
 REWRITES: dict[str, tuple[str, str]] = {}
@@ -586,9 +588,10 @@ REWRITES["a checkpoint in a training"] = (
 
 
 # ---------- planted: (a, b, wanted text in line of A, of B, word of the reason)
-def plant(name, text, old, new, a, b, words=""):
+def plant(name, text, old, new, a, b, words="", kind=""):
     assert old in text, name
-    PLANTED[name] = Pair(text, text.replace(old, new), a, b, words)
+    assert words or kind, name
+    PLANTED[name] = Pair(text, text.replace(old, new), a, b, words, kind)
 
 
 TRAINED = (
@@ -732,6 +735,7 @@ plant(
     "return x + h",
     "self.down(self.drop(h))|return h",
     "",
+    kind="only",
 )
 plant(
     "no clipping",
@@ -750,6 +754,7 @@ plant(
     "clip_grad",
     "clip_grad",
     "",
+    kind="forward",
 )
 plant(
     "clipping before backward",
@@ -804,6 +809,7 @@ plant(
     "e.mul_",
     "e.mul_",
     "",
+    kind="forward",
 )
 plant(
     "the p of Dropout",
@@ -933,6 +939,7 @@ plant(
     "self.head|opt",
     "requires_grad_|self.head|opt",
     "",
+    kind="backward",
 )
 ACCUMULATED = (
     HEAD
@@ -957,6 +964,7 @@ plant(
     "/ 2",
     "F.mse_loss|loss.backward",
     "",
+    kind="only",
 )
 PLANTED["micro-batches that are not divided"] = Pair(
     HEAD
@@ -1011,6 +1019,7 @@ plant(
     "xs|net(x)|norm1",
     "x.std|x.mean",
     "",
+    kind="only",
 )
 plant(
     "another activation",
@@ -1020,6 +1029,7 @@ plant(
     "self.act",
     "self.act",
     "",
+    kind="forward",
 )
 plant(
     "a norm after the attention",
@@ -1029,6 +1039,7 @@ plant(
     "norm1",
     "norm1",
     "",
+    kind="forward",
 )
 plant(
     "weights of classes",
@@ -1345,6 +1356,7 @@ plant(
     "loader|model(images)|self.stem",
     "loader|model(images)|self.stem",
     "",
+    kind="random",
 )
 plant(
     "the p of Dropout before a head",
@@ -1363,6 +1375,7 @@ plant(
     "self.bn1",
     "self.bn1",
     "",
+    kind="only",
 )
 plant(
     "a convolution without bias",
@@ -1374,7 +1387,14 @@ plant(
     "bias",
 )
 plant(
-    "another pooling", FUNCTION, "x.mean(dim=(2, 3))", "x.amax(dim=(2, 3))", "x.mean", "x.amax", ""
+    "another pooling",
+    FUNCTION,
+    "x.mean(dim=(2, 3))",
+    "x.amax(dim=(2, 3))",
+    "x.mean",
+    "x.amax",
+    "",
+    kind="forward",
 )
 plant(
     "clipping by value",
@@ -1384,6 +1404,7 @@ plant(
     "clip_grad_norm_",
     "clip_grad_value_",
     "",
+    kind="backward",
 )
 plant(
     "no zero_grad in a training function",
@@ -1402,6 +1423,7 @@ plant(
     "step|clip|backward",
     "zero_grad",
     "",
+    kind="update",
 )
 plant(
     "an initialisation of the head",
@@ -1411,6 +1433,7 @@ plant(
     "self.fc|self.fc =",
     "kaiming|self.fc",
     "",
+    kind="parameter",
 )
 plant(
     "the eps of a BatchNorm",
@@ -1457,6 +1480,7 @@ plant(
     "kl",
     "4 * kl",
     "",
+    kind="only",
 )
 plant(
     "a missing half",
@@ -1466,6 +1490,7 @@ plant(
     "torch.exp",
     "torch.exp",
     "",
+    kind="only",
 )
 plant(
     "a seed in each step",
@@ -1484,6 +1509,7 @@ plant(
     "x = |enc(x)",
     "half",
     "",
+    kind="only",
 )
 plant(
     "a result rounded to bfloat16",
@@ -1513,7 +1539,14 @@ plant(
     "AdamW in A, Adam in B",
 )
 plant(
-    "another loss", DECAYED, "F.mse_loss(b(h), y)", "F.l1_loss(b(h), y)", "mse_loss", "l1_loss", ""
+    "another loss",
+    DECAYED,
+    "F.mse_loss(b(h), y)",
+    "F.l1_loss(b(h), y)",
+    "mse_loss",
+    "l1_loss",
+    "",
+    kind="forward",
 )
 plant(
     "backward twice",
@@ -1532,6 +1565,7 @@ plant(
     "opt.step|b(h)",
     "clamp_",
     "",
+    kind="only",
 )
 VIT = (
     HEAD
@@ -1754,6 +1788,7 @@ plant(
     "p.copy_",
     "clamp",
     "",
+    kind="only",
 )
 plant(
     "a factor of a norm",
@@ -1763,9 +1798,19 @@ plant(
     "self.norm1|self.attn",
     "* 0.5",
     "",
+    kind="only",
 )
-plant("no positions", VIT, " + self.pos\n", "\n", "self.pos", "torch.cat", "")
-plant("another pooling of tokens", VIT, "x[:, 0]", "x.mean(1)", "x[:, 0]", "x.mean(1)", "")
+plant("no positions", VIT, " + self.pos\n", "\n", "self.pos", "torch.cat", "", kind="only")
+plant(
+    "another pooling of tokens",
+    VIT,
+    "x[:, 0]",
+    "x.mean(1)",
+    "x[:, 0]",
+    "x.mean(1)",
+    "",
+    kind="forward",
+)
 plant(
     "values without a norm",
     VIT,
@@ -1774,6 +1819,7 @@ plant(
     "self.attn",
     "self.attn",
     "",
+    kind="forward",
 )
 plant(
     "the weight decay of a ViT",
@@ -1792,6 +1838,7 @@ plant(
     "self.pos|opt",
     "requires_grad = False",
     "",
+    kind="backward",
 )
 plant(
     "a detached residual",
@@ -1810,6 +1857,7 @@ plant(
     "opt.step|backward",
     "p.grad /=",
     "",
+    kind="only",
 )
 plant(
     "another time step",
@@ -1819,6 +1867,7 @@ plant(
     "h[:, -1]|self.out",
     "h[:, 0]|self.out",
     "",
+    kind="forward",
 )
 plant(
     "a rate that is set in the loop",
@@ -1848,7 +1897,14 @@ plant(
     "sum in A, mean in B",
 )
 plant(
-    "no Dropout", FUNCTION, "self.fc(self.drop(x))", "self.fc(x)", "self.drop(x)", "self.fc(x)", ""
+    "no Dropout",
+    FUNCTION,
+    "self.fc(self.drop(x))",
+    "self.fc(x)",
+    "self.drop(x)",
+    "self.fc(x)",
+    "",
+    kind="random",
 )
 plant(
     "another dilation",
@@ -1867,6 +1923,7 @@ plant(
     "F.relu(x + y)",
     "F.leaky_relu",
     "",
+    kind="forward",
 )
 plant(
     "another limit in a training function",
@@ -1885,6 +1942,7 @@ plant(
     "clip_grad",
     "clip_grad",
     "",
+    kind="forward",
 )
 plant(
     "label smoothing in a training function",
@@ -1903,6 +1961,7 @@ plant(
     "model(images)|self.stem",
     "images * 0.5",
     "",
+    kind="only",
 )
 plant(
     "two steps in an iteration",
@@ -1912,6 +1971,7 @@ plant(
     "optimizer.step",
     "optimizer.step",
     "",
+    kind="update",
 )
 plant(
     "the weight decay in a training function",

@@ -24,6 +24,8 @@ def test_a_cause_is_placed(verdict, name):
     code, found = verdict("torch", pair.a, pair.b)
     first = found["first"]
     assert (code, found["verdict"]) == (1, "differ")
+    assert pair.words or pair.kind
+    assert first["kind"] == (pair.kind or first["kind"])
     assert first["kind"] in KINDS and first["kind"] != "input"
     assert (first["only"] is not None) == (first["kind"] == "only")
     for side, text, wanted in (("a", pair.a, pair.lines_a), ("b", pair.b, pair.lines_b)):

@@ -28,6 +28,7 @@ UPDATED = (
     # small ones
     1e-3
 )
+CANCELLED = 64.0  # roundings of its terms, at most, that a sum is if they cancel
 AMPLIFIED = 3000.0  # how much an update may amplify a difference of gradients
 LINEAR = frozenset({"contraction", "reduction"})
 ADDED = frozenset({"add", "sub", "add_", "sub_", "linear", "rsub"})
@@ -89,11 +90,11 @@ class Cells:
         self.cancelled: set[Cell] = set()
         self.by_statistics: set[Cell] = set()  # of which only statistics are known
         self._inherited: dict[int, float] = {}
-        self._unsure: dict[int, Any] = {}
+        self._rounding_masks: dict[int, Any] = {}
         self._judged: dict[Cell, tuple[float | None, bool]] = {}
         self.widest = 0.0
         self.longest = 1.0
-        self.is_of_layer = self.has_short_layer()
+        self.has_short_layers = self.differs_in_some_layers()
         for t in self.a.tensors:
             self.measure(t.id)
         self.longest *= 2  # of a gradient: there and back
@@ -101,7 +102,7 @@ class Cells:
         for i in sorted(pairs.partner):
             self.judged((VALUE, i))
 
-    def has_short_layer(self) -> bool:
+    def differs_in_some_layers(self) -> bool:
         """Whether another dtype is that of some layers, which is a difference, not that of a
         run: not all weights have it, or operations of the program cast them.
         """
@@ -124,7 +125,7 @@ class Cells:
         dtypes = (
             {record.dtype} if partner is None else {record.dtype, self.b.tensors[partner].dtype}
         )
-        base = (min if self.is_of_layer else max)(map(base_of, dtypes))
+        base = (min if self.has_short_layers else max)(map(base_of, dtypes))
         length = 1.0
         if record.operation is not None:
             operation = self.a.operations[record.operation]
@@ -280,12 +281,18 @@ class Cells:
         """Whether an update differs by more than the differences of the gradients so far
         explain.
         """
-        j = self.pairs.partner[i]
-        difference = self.update_gap(i, j)
+        difference = self.update_gap(i, self.pairs.partner[i])
         if difference is None:
             difference = gap
-        allowed = max(UPDATED, self.tolerance.allowed(self.widest, self.longest))
-        return difference > allowed + AMPLIFIED * self.inherited(i)
+        return difference > self.allowed_of_update() + AMPLIFIED * self.inherited(i)
+
+    def is_equal_update(self, i: int) -> bool:
+        """Whether an update is known to be equal, whatever the gradients are."""
+        difference = self.update_gap(i, self.pairs.partner[i])
+        return difference is not None and difference <= self.allowed_of_update()
+
+    def allowed_of_update(self) -> float:
+        return max(UPDATED, self.tolerance.allowed(self.widest, self.longest))
 
     def inherited(self, tensor: int) -> float:
         """Return the largest relative difference of the gradients that led to a version of a
@@ -310,37 +317,47 @@ class Cells:
             return None
 
         first, second, rounding = moves
-        unsure = self.unsure(i)
-        if unsure is not None and unsure.shape == first.shape and not unsure.all():
-            first = np.where(unsure, 0, first)
-            second = np.where(unsure, 0, second)
+        mask = self.rounding_mask(i)
+        if mask is not None and mask.shape == first.shape and not mask.all():
+            first = np.where(mask, 0, first)
+            second = np.where(mask, 0, second)
         size = max(norm_of(first), norm_of(second))
         gap = max(0.0, norm_of(first - second) - rounding)
         return gap / size if size > rounding else 0.0
 
-    def unsure(self, tensor: int) -> Any:
-        """Return which elements of a parameter had gradients that are roundings: in the two runs
-        they differ by as much as they are large. None if there are none, or if the elements were
-        not kept.
+    def rounding_mask(self, tensor: int) -> Any:
+        """Return which elements of a parameter had gradients that are roundings in any step before
+        this version; None if no step is known to have such elements.
         """
-        way = []
-        while tensor not in self._unsure and (earlier := self.a.earlier(tensor)) is not None:
-            way.append((tensor, earlier))
+        versions = []
+        while tensor not in self._rounding_masks:
+            earlier = self.a.earlier(tensor)
+            if earlier is None:
+                break
+            versions.append((tensor, earlier))
             tensor = earlier
-        marks = self._unsure.get(tensor)
-        for version, earlier in reversed(way):
-            marks = self._unsure[version] = either(marks, self.roundings(earlier))
-        return marks
+        mask = self._rounding_masks.get(tensor)
+        for version, earlier in reversed(versions):
+            mask = self._rounding_masks[version] = either(mask, self.cancelled_elements(earlier))
+        return mask
 
-    def roundings(self, tensor: int) -> Any:
-        """Return which elements of the gradient of a leaf are roundings, as `unsure` does."""
+    def cancelled_elements(self, tensor: int) -> Any:
+        """Return which elements of the gradient of a bias are roundings in both runs: sums that
+        are small beside the terms which they add. None if the terms are not known.
+        """
         cell = GRAD, tensor
         if tensor not in self.pairs.partner or self.bad(cell):
             return None
-        left, right = map(elements, self.values(cell))
-        if left is None or right is None or left.shape != right.shape:
+        first, second = self.values(cell)
+        if first is None or second is None or not first.is_whole or not second.is_whole:
             return None
-        return np.abs(left - right) > UPDATED * np.maximum(np.abs(left), np.abs(right))
+        sums_a = sums_of_terms(self.a, tensor)
+        sums_b = sums_of_terms(self.b, self.pairs.partner[tensor])
+        if sums_a is None or sums_b is None or not first.shape == second.shape == sums_a.shape:
+            return None
+        largest = np.maximum(np.abs(elements(first)), np.abs(elements(second)))
+        rounding = ROUNDING.get(first.dtype, 0.0)
+        return largest <= CANCELLED * rounding * np.minimum(sums_a, sums_b)
 
     def moves(self, i: int, j: int) -> tuple[Any, Any, float] | None:
         """Return the updates that led to two versions, and the size of their roundings; None if
@@ -370,6 +387,25 @@ def either(first: Any, second: Any) -> Any:
     if first is None or second is None or first.shape != second.shape:
         return second if first is None else first
     return first | second
+
+
+def sums_of_terms(run: RecordedRun, bias: int) -> Any:
+    """Return the sums of the sizes of the terms that each element of a bias's gradient adds; None
+    if they are not known, or if something else than additions used the bias.
+    """
+    shape = run.shape(bias)
+    sums = None
+    for use in run.uses.get(bias, ()) if len(shape) == 1 else ():
+        operation = run.operations[use]
+        for output in operation.outputs:
+            sent = run.grads.get(output)
+            if operation.name not in ADDED or sent is None or not sent.is_whole:
+                return None
+            if sent.shape[-1:] != shape:
+                return None
+            added = np.abs(np.asarray(sent.elements, "float64")).reshape(-1, *shape).sum(0)
+            sums = added if sums is None else sums + added
+    return sums
 
 
 def casts_parameter(run: RecordedRun) -> bool:

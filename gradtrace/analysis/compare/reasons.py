@@ -493,10 +493,15 @@ def other_settings(
     differences = []
     if None not in rates and rates[0] != rates[1]:
         differences.append(f"lr={rates[0]:g} in A, {rates[1]:g} in B")
-    first = settings(left) if group_a is None else settings(group_a)
-    second = settings(right) if group_b is None else settings(group_b)
+    first = settings_of(left, group_a)
+    second = settings_of(right, group_b)
     shared = [key for key in first if key not in WAYS and first[key] != second.get(key, first[key])]
     return differences + [f"{key}={first[key]} in A, {second[key]} in B" for key in shared]
+
+
+def settings_of(optimiser: OptimiserRecord, group: GroupRecord | None) -> dict[str, str]:
+    """Return the options of a group; those of its optimiser if the record has none of the group."""
+    return settings(optimiser if group is None or not group.options else group)
 
 
 def group_of(run: RecordedRun, tensor: int, optimiser: OptimiserRecord) -> GroupRecord | None:
@@ -534,8 +539,10 @@ def of_moves(cells: Cells, i: int, first: Any, second: Any, rounding: float) -> 
     j = cells.pairs.partner[i]
     optimisers = optimiser_of(cells.a, i), optimiser_of(cells.b, j)
     is_first = is_first_step(cells.a, i, first)
-    if is_first != is_first_step(cells.b, j, second) and all(
-        o is not None and "Adam" in o.kind for o in optimisers
+    if (
+        is_first != is_first_step(cells.b, j, second)
+        and cells.a.update_step(i) > 1  # in the first step all moments are 0
+        and all(o is not None and "Adam" in o.kind for o in optimisers)
     ):
         name = "A" if is_first else "B"
         return (

@@ -13,6 +13,7 @@ from gradtrace.analysis.stats import gradients
 from gradtrace.annotations import Any
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import BackwardStep, Change, Operation, Span, TensorRecord, Trace, Value
+from gradtrace.trace.sketches import bits_of
 
 COPIES = frozenset({"detach", "contiguous", "clone"})
 LATER = 1 << 60  # the position of what nothing uses
@@ -72,30 +73,25 @@ class RecordedRun:
 
     def find_gradients(self) -> None:
         """Find the tensors that hold gradients of leaves: operations read them, none made them,
-        and they have the values that backward stored.
+        and they have the elements that backward stored.
         """
-        readers = sorted(
-            (uses[0], i)
-            for i, uses in self.uses.items()
-            if (t := self.tensors[i]).operation is None
-            and not (t.requires_grad or t.is_parameter or t.value is None)
-        )
-        turns = [
+        readers = sorted((uses[0], i) for i, uses in self.uses.items() if self.may_hold(i))
+        stores = [
             (visit.after, variable, number)
             for number, visit in enumerate(self.trace.steps)
             if (variable := self.trace.functions[visit.function].variable) is not None
         ]
-        lying: dict[object, list[int]] = {}
+        unread: dict[object, list[int]] = {}
         done = 0
         for position, i in [*readers, (LATER, -1)]:
-            while done < len(turns) and turns[done][0] <= position:
-                after, variable, number = turns[done]
+            while done < len(stores) and stores[done][0] <= position:
+                after, variable, number = stores[done]
                 leaf = self.version_at(variable, after)
                 self.stored.setdefault(leaf, []).append(number)
                 stored = self.trace.steps[number].grad_after
-                lying.setdefault(key_of(stored), []).append(leaf)
+                unread.setdefault(key_of(stored), []).append(leaf)
                 done += 1
-            leaves = lying.get(key_of(self.tensors[i].value)) if i >= 0 else None
+            leaves = unread.get(key_of(self.tensors[i].value)) if i >= 0 else None
             if leaves:
                 leaf = leaves.pop()
                 self.holds[i] = leaf
@@ -110,6 +106,18 @@ class RecordedRun:
                         break
                     if last is not None and key_of(self.tensors[j].value) == last:
                         self.edited[leaf] = j
+
+    def may_hold(self, tensor: int) -> bool:
+        """Whether a tensor may be a gradient that backward stored: no program variable names it,
+        and backward does not go through what reads it, as it does through inputs.
+        """
+        record = self.tensors[tensor]
+        if record.operation is not None or record.requires_grad or record.is_parameter:
+            return False
+        if record.name is not None and not record.name.endswith(".grad"):
+            return False
+        outputs = [i for use in self.uses[tensor] for i in self.operations[use].outputs]
+        return not any(self.tensors[i].requires_grad for i in outputs)
 
     def version_at(self, variable: int, position: int) -> int:
         """Return the version of a leaf that the operations before a position had used last."""
@@ -149,7 +157,7 @@ class RecordedRun:
 
     def needed(self) -> set[int]:
         """Return the tensors that decide about losses, updates and states, or about what nothing
-        reads if there is no pass.
+        reads if no pass ran.
         """
         waiting = [root for pass_ in self.trace.passes for root in pass_.roots]
         if not waiting:
@@ -333,8 +341,13 @@ class RecordedRun:
 
 
 def key_of(value: Value | None) -> object:
-    """Return a key that two values share only if they have one shape and one norm."""
-    return None if value is None or not value.is_measured else (value.shape, value.norm)
+    """Return a key that two values share only if they have one shape and the same elements, or
+    one norm where a record keeps nothing else.
+    """
+    if value is None or not value.is_measured:
+        return None
+    checksum = bits_of(value)
+    return value.shape, value.norm if checksum is None else checksum
 
 
 def is_view(operation: Operation) -> bool:

@@ -81,6 +81,9 @@ class Difference(NamedTuple):
     only: str = ""  # of kind ONLY, the run that has it: "A" or "B"
 
 
+Located = tuple["DifferencePlace | None", "DifferencePlace | None", str, str]
+
+
 class Origin(NamedTuple):
     """A cell that differs, and the cells before it that only A, or only B, has."""
 
@@ -110,7 +113,10 @@ class Search:
         origins = [
             origin
             for origin in with_new_parts(
-                sorted((*self.origins(), *self.unseen()), key=lambda o: self.order(o.cell))
+                sorted(
+                    (*self.origins(), *self.momentum_differences()),
+                    key=lambda o: self.order(o.cell),
+                )
             )
             if not self.is_rounding(origin.cell)
         ]
@@ -159,17 +165,17 @@ class Search:
         if rest:
             yield Origin(min(rest, key=self.order), [], [])
 
-    def unseen(self) -> Iterator[Origin]:
-        """Yield the results of operations of which an option differs that decides only about a
-        state: the momentum of a batch_norm.
+    def momentum_differences(self) -> Iterator[Origin]:
+        """Yield the results of norms of which only the momentum differs, which decides about their
+        running statistics alone.
         """
         for n, m in self.pairs.operations.items():
             left = self.a.operations[n]
             right = self.b.operations[m]
-            momenta = left.option("momentum"), right.option("momentum")
-            if momenta[0] == momenta[1] or in_evaluation(left):
+            if left.option("momentum") == right.option("momentum") or in_evaluation(left):
                 continue
-            if left.outputs and left.outputs[0] in self.pairs.partner:
+            has_statistics = keeps_statistics(left) and keeps_statistics(right)
+            if has_statistics and left.outputs and left.outputs[0] in self.pairs.partner:
                 yield Origin((VALUE, left.outputs[0]), [], [])
 
     def parameters_of_one(self) -> Iterator[Difference]:
@@ -274,11 +280,30 @@ class Search:
         lost = self.cells.values(cell).index(None) if is_lost else -1
         only_a = [] if lost == 0 else self.walk(self.a, cell, inherited, reached, is_lost)
         only_b = [] if lost == 1 else self.walk(self.b, twin, inherited, reached, is_lost)
-        if not reached and not only_a and not only_b and self.indistinct(cell):
-            gaps = {source: self.cells.gap(source) or 0.0 for source in sources(self.a, cell)}
-            largest = max(gaps.values(), default=0.0)
-            reached = [source for source, gap in gaps.items() if gap and gap >= INHERITED * largest]
+        if not reached and not only_a and not only_b:
+            reached = self.amplified_sources(cell)
         return reached, only_a, only_b
+
+    def amplified_sources(self, cell: Cell) -> list[Cell]:
+        """Return the nearest cells before a cell with small differences, if only operations that
+        are the same in both runs are between: they amplify what their inputs differ by.
+        """
+        gaps: dict[Cell, float] = {}
+        waiting = [cell]
+        seen = {cell}
+        while waiting:
+            at = waiting.pop()
+            if not self.indistinct(at):
+                return []
+            for source in sources(self.a, at):
+                gap = self.cells.gap(source)
+                if gap is not None:
+                    gaps[source] = gap
+                elif source not in seen:
+                    seen.add(source)
+                    waiting.append(source)
+        largest = max(gaps.values(), default=0.0)
+        return [source for source, gap in gaps.items() if gap and gap >= INHERITED * largest]
 
     def walk(
         self,
@@ -335,6 +360,9 @@ class Search:
         difference of their inputs, within the tolerance, is then amplified by them.
         """
         kind, i = cell
+        if kind == VALUE and i in self.a.holds:
+            kind = GRAD
+            i = self.a.holds[i]
         maker = self.a.tensors[i].operation
         if kind == VALUE and maker is None:
             return False
@@ -405,9 +433,9 @@ class Search:
         before = [source for source in sources(self.a, cell) if source[1] in self.pairs.partner]
         gaps = [self.cells.gap(source) for source in before]
         place_a, place_b, word, reason = self.located(origin)
-        if word == FORWARD and place_a and place_b and is_fetch(place_a) and is_fetch(place_b):
-            word = RANDOM  # the order of a data set
-            reason = ANOTHER
+        if word == FORWARD and self.is_drawn_row(place_a, place_b):
+            word = RANDOM
+            reason = f"{ANOTHER}: {reason}"
         if word in (INPUT, PARAMETER, RANDOM):
             place_a, place_b, word, reason = self.drawn(place_a, place_b, word, reason)
         word, _, only = word.partition(" ")
@@ -425,13 +453,33 @@ class Search:
             only,
         )
 
-    def draw_of_one(self) -> str:
-        """Return an operation that draws numbers in one run alone, in words."""
+    def is_drawn_row(
+        self, place_a: DifferencePlace | None, place_b: DifferencePlace | None
+    ) -> bool:
+        """Whether two places read rows of a data set in an order that the programs draw."""
+        return (
+            place_a is not None
+            and place_b is not None
+            and is_row_of_data(self.a, place_a)
+            and is_row_of_data(self.b, place_b)
+            and (self.texts.a.draws_order() or self.texts.b.draws_order())
+        )
+
+    def draw_of_one(self, place_a: DifferencePlace, place_b: DifferencePlace) -> str:
+        """Return an operation that draws numbers in one run alone before the drawn numbers at two
+        places, in words.
+        """
         alone = [
-            [o for o in run.operations if o.id not in paired and draws(run, o) and o.span]
-            for run, paired in (
-                (self.a, self.pairs.operations),
-                (self.b, self.pairs.sources),
+            [
+                operation
+                for operation in run.operations
+                if operation.id not in paired
+                and draws(run, operation)
+                and is_before(run, operation, place)
+            ]
+            for run, paired, place in (
+                (self.a, self.pairs.operations, place_a),
+                (self.b, self.pairs.sources, place_b),
             )
         ]
         if not any(alone) or all(alone):
@@ -447,31 +495,30 @@ class Search:
         word: str,
         reason: str,
     ) -> tuple[DifferencePlace | None, DifferencePlace | None, str, str]:
-        """Return places, kind and reason of numbers that may be drawn, with what the texts say of
-        seeds and draws.
+        """Return places, kind and reason of numbers that may be drawn; if they are in both runs,
+        with what the texts say of seeds and draws.
         """
-        lines = [
-            None if place is None else text.drawn_line(place.label)
-            for place, text in ((place_a, self.texts.a), (place_b, self.texts.b))
-        ]
         if place_a is None or place_b is None:
             return place_a, place_b, word, reason
-        said = self.texts.seeds() or self.texts.draws() or self.draw_of_one()
-        if word == INPUT and not reason:
-            labels = place_a.label, place_b.label
+        lines = [
+            text.drawn_line(place.label)
+            for place, text in ((place_a, self.texts.a), (place_b, self.texts.b))
+        ]
+        is_drawn = all(map(is_draw, (place_a.label, place_b.label)))
+        if word == INPUT and not reason and (is_drawn or None not in lines):
+            word = RANDOM
             if None not in lines:
-                word = RANDOM
                 place_a = place_a._replace(line=lines[0], file=self.a.trace.source_name)
                 place_b = place_b._replace(line=lines[1], file=self.b.trace.source_name)
-            elif all(map(is_draw, labels)):
-                word = RANDOM
-        if not reason or reason.startswith(ANOTHER):
-            reason = "; ".join(filter(None, (reason, said)))
+        is_initial = word == PARAMETER and all(
+            has_initial_values(run, place) for run, place in ((self.a, place_a), (self.b, place_b))
+        )
+        if (word == RANDOM or is_initial) and (not reason or reason.startswith(ANOTHER)):
+            cause = self.texts.seeds() or self.texts.draws() or self.draw_of_one(place_a, place_b)
+            reason = "; ".join(filter(None, (reason, cause)))
         return place_a, place_b, word, reason
 
-    def located(
-        self, origin: Origin
-    ) -> tuple[DifferencePlace | None, DifferencePlace | None, str, str]:
+    def located(self, origin: Origin) -> Located:
         """Return the places of an origin in both runs, its kind ("only A" of what only A has) and
         its reason.
         """
@@ -482,37 +529,13 @@ class Search:
             i = self.a.holds[i]
         j = self.pairs.partner[i]
         if kind == GRAD:
-            edits = (
-                first_edit(self.a, self.pairs.operations, i, origin.only_a),
-                first_edit(self.b, self.pairs.sources, j, origin.only_b),
+            located = (
+                self.located_edit(origin, i, j)
+                or self.located_clear(i, j)
+                or self.located_freeze(i, j)
             )
-            if edits == (None, None) and (i in self.a.edited) != (j in self.b.edited):
-                edits = (edit_of(self.a, i), edit_of(self.b, j))
-            if edits != (None, None) and not self.is_lost((GRAD, i)):
-                places = [
-                    place_of_step(run, next_version(run, t), None)
-                    if edit is None
-                    else place(run, None, edit)
-                    for run, t, edit in zip((self.a, self.b), (i, j), edits, strict=True)
-                ]
-                name = "B" if edits[0] is None else "A"
-                word = BACKWARD if None not in edits else f"{ONLY} {name}"
-                return places[0], places[1], word, of_edit(cells, i, edits)
-            adds = adds_to_earlier(self.a, i)
-            if self.cells.is_leaf(i) and adds != adds_to_earlier(self.b, j):
-                reason = of_gradient(cells, i, None, None)
-                return place_of_clear(self.a, i), place_of_clear(self.b, j), BACKWARD, reason
-            if self.a.tensors[i].requires_grad != self.b.tensors[j].requires_grad:
-                frozen = place_of_frozen(self.a, i), place_of_frozen(self.b, j)
-                if frozen != (None, None):
-                    reason = of_gradient(cells, i, None, None)
-                    use_a, use_b = first_use(self.a, i), first_use(self.b, j)
-                    return (
-                        frozen[0] or place(self.a, i, use_a),
-                        frozen[1] or place(self.b, j, use_b),
-                        BACKWARD,
-                        reason,
-                    )
+            if located is not None:
+                return located
             sides = place_of_gradient(cells, i, j)
         else:
             sides = place_of_state(cells, i, j) or place_of(
@@ -522,6 +545,48 @@ class Search:
         is_step = word == UPDATE and None not in (sides[0][0], sides[1][0])
         describe = place_of_step if is_step else place
         return describe(self.a, *sides[0]), describe(self.b, *sides[1]), word, reason
+
+    def located_edit(self, origin: Origin, i: int, j: int) -> Located | None:
+        """Return where operations changed a gradient after backward; None if they did not."""
+        edits = (
+            first_edit(self.a, self.pairs.operations, i, origin.only_a),
+            first_edit(self.b, self.pairs.sources, j, origin.only_b),
+        )
+        if edits == (None, None) and (i in self.a.edited) != (j in self.b.edited):
+            edits = (edit_of(self.a, i), edit_of(self.b, j))
+        if edits == (None, None) or self.is_lost((GRAD, i)):
+            return None
+        places = [
+            place_of_step(run, next_version(run, t), None)
+            if edit is None
+            else place(run, None, edit)
+            for run, t, edit in zip((self.a, self.b), (i, j), edits, strict=True)
+        ]
+        name = "B" if edits[0] is None else "A"
+        word = BACKWARD if None not in edits else f"{ONLY} {name}"
+        return places[0], places[1], word, of_edit(self.cells, i, edits)
+
+    def located_clear(self, i: int, j: int) -> Located | None:
+        """Return where a gradient was cleared that the other run adds to; None if both do one."""
+        if not self.cells.is_leaf(i) or adds_to_earlier(self.a, i) == adds_to_earlier(self.b, j):
+            return None
+        reason = of_gradient(self.cells, i, None, None)
+        return place_of_clear(self.a, i), place_of_clear(self.b, j), BACKWARD, reason
+
+    def located_freeze(self, i: int, j: int) -> Located | None:
+        """Return where requires_grad of a leaf was turned off in one run; None if it was not."""
+        if self.a.tensors[i].requires_grad == self.b.tensors[j].requires_grad:
+            return None
+        frozen_a = place_of_frozen(self.a, i)
+        frozen_b = place_of_frozen(self.b, j)
+        if frozen_a is None and frozen_b is None:
+            return None
+        return (
+            frozen_a or place(self.a, i, first_use(self.a, i)),
+            frozen_b or place(self.b, j, first_use(self.b, j)),
+            BACKWARD,
+            of_gradient(self.cells, i, None, None),
+        )
 
     def updates_of_one(self) -> list[Difference]:
         """Return the first step of each parameter in which only one run updates it, though both
@@ -565,6 +630,11 @@ class Search:
 
 def constants(operation: Operation) -> tuple[str, ...]:
     return tuple(sorted(operation.constants))
+
+
+def keeps_statistics(norm: Operation) -> bool:
+    """Whether PyTorch's norm was given a running mean: after the input, the weight and the bias."""
+    return any(operand.position == 3 and operand.tensor is not None for operand in norm.inputs)
 
 
 def is_written_by_hand(run: RecordedRun, tensor: int) -> bool:
@@ -648,7 +718,7 @@ def unrepeated(differences: list[Difference]) -> list[Difference]:
         differences,
         lambda shown: (
             shown.kind,
-            shown.reason,
+            shown.reason.partition(":")[0] if shown.kind == RANDOM else shown.reason,
             spot(shown.a, shown.reason),
             spot(shown.b, shown.reason),
         ),
@@ -665,8 +735,50 @@ def spot(place: DifferencePlace | None, reason: str) -> tuple[object, ...]:
 
 
 def is_fetch(place: DifferencePlace) -> bool:
-    """Whether a place is one of the many reads of a data set in one line of the program."""
+    """Whether a place selects a row outside of a module, as reads of a data set do."""
     return place.op.startswith("select ") and not place.module
+
+
+def is_row_of_data(run: RecordedRun, place: DifferencePlace) -> bool:
+    """Whether a place is one of several reads of rows of an input by one line."""
+    if not is_fetch(place) or place.operation is None:
+        return False
+    operation = run.operations[place.operation]
+    data = run.tensors[operation.tensors[0]]
+    if data.operation is not None or data.requires_grad:
+        return False
+    reads = [run.operations[n] for n in run.uses[data.id]]
+    rows = {
+        read.constants
+        for read in reads
+        if read.name == operation.name and read.span == operation.span
+    }
+    return len(rows) > 1
+
+
+def has_initial_values(run: RecordedRun, place: DifferencePlace) -> bool:
+    """Whether a place is a parameter of a module with the numbers that it was made with, as far as
+    the record knows.
+    """
+    if place.tensor is None or place.module not in run.classes:
+        return False
+    record = run.tensors[place.tensor]
+    return record.first == record.id and record.operation is None
+
+
+def is_before(run: RecordedRun, draw: Operation, place: DifferencePlace) -> bool:
+    """Whether an operation ran before the numbers at a place were drawn: in an earlier step, or by
+    an earlier line.
+    """
+    position = place.operation
+    if position is None:
+        position = LATER if place.tensor is None else run.position(place.tensor)
+    if draw.id >= position or draw.span is None or position == LATER:
+        return False
+    if run.step_of_operation[draw.id] < run.step_of_operation[position]:
+        return True
+    is_one_file = (draw.span.file or run.trace.source_name) == place.file
+    return is_one_file and place.line is not None and draw.span.line < place.line
 
 
 # ---- places

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.places import Text
+from gradtrace.analysis.places import Text, around
 from gradtrace.annotations import Any
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
@@ -14,6 +14,7 @@ DRAWS = words(
     "uniform random shuffle sample rsample choice random_split normal_ uniform_ trunc_normal_ "
     "kaiming_normal_ kaiming_uniform_ xavier_normal_ xavier_uniform_ orthogonal_ random_ bernoulli_"
 )
+ORDERS = words("randperm shuffle sample choice permutation random_split RandomSampler")
 
 
 class ProgramText:
@@ -21,12 +22,37 @@ class ProgramText:
 
     def __init__(self, trace: Trace) -> None:
         self.text = Text(trace.source_text)
+        self.recorded = {o.span.line for o in trace.operations if o.span and not o.span.file}
 
     def calls(self, names: tuple[str, ...]) -> list[tuple[str, int]]:
         """Return text and line of the calls of functions with these names, in order of lines."""
-        chosen = [call for call in self.text.calls if self.called(call) in names]
+        chosen = [
+            call for call in self.text.calls if self.called(call) in names and self.may_run(call)
+        ]
         return sorted(
             ((self.text.cut(call), call.lineno) for call in chosen), key=lambda call: call[1]
+        )
+
+    def may_run(self, call: Any) -> bool:
+        """Whether a call is outside of functions, or in functions of which each has a recorded
+        operation or is called by name in another line.
+        """
+        for function in around(self.text.functions, call.lineno):
+            lines = range(function.lineno, (function.end_lineno or 0) + 1)
+            is_called = any(
+                self.called(node) == function.name and node.lineno not in lines
+                for node in self.text.calls
+            )
+            if not is_called and self.recorded.isdisjoint(lines):
+                return False
+        return True
+
+    def draws_order(self) -> bool:
+        """Whether the program makes a random order: it shuffles, samples or permutes."""
+        return bool(self.calls(ORDERS)) or any(
+            option.arg == "shuffle" and self.text.cut(option.value) != "False"
+            for call in self.text.calls
+            for option in call.keywords
         )
 
     def called(self, call: Any) -> str:

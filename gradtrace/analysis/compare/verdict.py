@@ -12,7 +12,7 @@ from __future__ import annotations
 from gradtrace.analysis.compare.align import Alignment, steps_of
 from gradtrace.analysis.compare.cells import GRAD, VALUE, Cell, Cells
 from gradtrace.analysis.compare.distance import equal_bits
-from gradtrace.analysis.compare.reasons import ONLY
+from gradtrace.analysis.compare.reasons import ONLY, optimiser_of, other_settings
 from gradtrace.analysis.compare.rows import Row, passing, rows_of
 from gradtrace.analysis.compare.runs import RecordedRun
 from gradtrace.analysis.compare.search import Difference, DifferencePlace, Search
@@ -83,13 +83,13 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
     notes = list(notes_of(pairs, count))
     failed = failures(a, b)
     bad = [cell for cell in ends if cells.bad(cell)]
-    if all(is_edit(cells, cell) for cell in bad):
-        bad = []
+    edits = [cell for cell in bad if is_edit(cells, cell)]
+    bad = [cell for cell in bad if cell not in edits]
     differences = Search(cells, bad).differences()
     if differences:
         notes += [failure.reason for failure in failed]
     else:
-        notes += amplified(cells, bad)
+        notes += [*amplified(cells, bad), *of_edits(cells, edits), *of_cancelled(cells, ends)]
         differences = failed
     within = [cell for cell in ends if cells.good(cell) and cell not in cells.cancelled]
     largest = max(within, key=lambda cell: (cells.gap(cell) or 0.0, cell), default=None)
@@ -211,12 +211,34 @@ def is_edit(cells: Cells, cell: Cell) -> bool:
     one does what the other leaves to an option of its optimiser.
     """
     kind, i = cell
-    if kind != GRAD or not (i in cells.a.edited or cells.pairs.partner[i] in cells.b.edited):
+    j = cells.pairs.partner[i]
+    is_edited = i in cells.a.edited or j in cells.b.edited
+    if kind != GRAD or not is_edited or cells.tolerance.exact:
         return False
     versions = cells.a.versions[cells.a.tensors[i].first]
-    update = next((j for j in versions if j > i), None)
-    # the last update may not be in the record
-    return len(versions) > 1 if update is None else cells.good((VALUE, update))
+    update = next((version for version in versions if version > i), None)
+    if update not in cells.pairs.partner or not cells.is_equal_update(update):
+        return False
+    left = optimiser_of(cells.a, i)
+    right = optimiser_of(cells.b, j)
+    if left is None or right is None or left.kind != right.kind:
+        return True
+    return bool(other_settings(cells, i, left, right))
+
+
+def of_edits(cells: Cells, edits: list[Cell]) -> Iterator[str]:
+    """Yield a sentence for gradients that differ though the updates are equal."""
+    if edits:
+        label = shown(cells.a, edits[0])
+        yield f"gradients differ that the program changed, such as {label}; the updates agree"
+
+
+def of_cancelled(cells: Cells, ends: list[Cell]) -> Iterator[str]:
+    """Yield a sentence for what the largest difference does not count."""
+    gaps = [cells.gap(cell) or 0.0 for cell in ends if cell in cells.cancelled]
+    if gaps:
+        largest = f"{max(gaps):.2g}, not counted above"
+        yield f"{len(gaps)} more, of up to {largest}: roundings of sums that cancel, or from those"
 
 
 def is_overwritten(cells: Cells, cell: Cell) -> bool:
@@ -246,7 +268,15 @@ def last_results(pairs: Alignment) -> set[int]:
     ]
     if names[0] and names[1]:
         pairs.pair(names[0][0], names[1][0])
-    return {i for i in unused[0] if i in pairs.partner and a.tensors[i].op != "detach"}
+    sources = [detached_from(a, i) for i in unused[0] if i in pairs.partner]
+    return {i for i in sources if i in pairs.partner}
+
+
+def detached_from(run: RecordedRun, tensor: int) -> int:
+    """Return the tensor that a result was detached from; the result itself if it was not."""
+    while (maker := run.maker(tensor)) is not None and maker.name == "detach":
+        tensor = maker.tensors[0]
+    return tensor
 
 
 # ---- several records

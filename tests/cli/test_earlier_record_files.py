@@ -2,7 +2,8 @@
 
 `records_of_0_2/` has each program beside its file. `model.gt` is a recorded run of real PyTorch, with what that commit
 answered about it in `model.json`: {command: stdout}, but for `stats`, where the update of a bias that starts at 0 was
-"inf" then, and what shows gradients (`eval`, `graph`), which the trace for pictures had of the first step alone.
+"inf" then, and what shows gradients (`eval`, `graph`), which the trace for pictures had of the first step alone. `diff`
+counted two states of BatchNorm before its first call, which are not compared any more.
 """
 
 import json
@@ -27,6 +28,8 @@ def saved(here):
 
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
 
+
+COUNT = re.compile(r"\d+ values")
 
 # The number that the program itself gives to a step, which an earlier file does not have.
 OWN_NUMBER = re.compile(r"\s\((?:counted from 1|\w+=\d+(?:,\s\w+=\d+)*)\)")
@@ -58,4 +61,5 @@ def test_a_file_answers_as_its_program_does_today(gt, saved, program, command):
 
 @pytest.mark.parametrize("command, stdout", json.loads((SAVED / "model.json").read_text()).items())
 def test_a_run_of_pytorch_answers_as_it_did(gt, saved, command, stdout):
-    assert gt(*command.split(), "model.gt").stdout == stdout
+    answer = gt(*command.split(), "model.gt").stdout
+    assert COUNT.sub("# values", answer) == COUNT.sub("# values", stdout)

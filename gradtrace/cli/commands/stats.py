@@ -102,7 +102,7 @@ def of_model(
             "leave out --anomaly, --step, --pass, -o and further files",
         )
     from gradtrace.analysis import model_summary as analysis
-    from gradtrace.views import model_summary as view
+    from gradtrace.views import layer_table as view
 
     if record is None:  # of what a program only computes, nothing is to be differentiated
         request = request._replace(how=request.how._replace(no_backward=True))

@@ -240,7 +240,6 @@ class Patches:
                 written = [sharded.whole(rec, parameter) for parameter in updated]
                 rec.written_by("step", written, False, optimizers.note(rec, optimizer))
                 sharded.outdate(rec, updated, WRITTEN)
-                rec.note_update(updated)
                 end = (len(rec.calls), len(rec.passes), origin)
                 if optimizers.stepped(rec, optimizer, end, idle=not updated):
                     rec.steps.append(end)

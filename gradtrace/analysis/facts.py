@@ -510,9 +510,7 @@ def lead_of(trace: Trace, scope: int | None) -> str:
     """Return the program's line that called the module around a scope, and the module's class; ""
     without one.
     """
-    while scope is not None:
-        record = trace.scopes[scope]
+    for record in trace.scopes_around(scope):
         if record.kind == "module" and record.span is not None and not record.span.file:
             return f"{record.span.line}, in {record.detail}"
-        scope = record.parent
     return ""

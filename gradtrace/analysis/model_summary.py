@@ -159,13 +159,7 @@ class Layers:
 
     def modules(self, at: int | None) -> list[ScopeRecord]:
         """Return the calls of modules around a scope, the outermost first."""
-        modules = []
-        while at is not None:
-            scope = self.trace.scopes[at]
-            if scope.kind == "module":
-                modules.append(scope)
-            at = scope.parent
-        return modules[::-1]
+        return [s for s in self.trace.scopes_around(at) if s.kind == "module"][::-1]
 
     def outside(self, name: str) -> Layer:
         return self.layers.setdefault(name, Layer(name, "", 0))

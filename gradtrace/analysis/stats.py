@@ -257,13 +257,7 @@ def module_of(trace: Trace, t: TensorRecord) -> str:
     """Return the module that an operation ran in, or that holds a parameter; "" without one."""
     if t.is_parameter and t.name is not None and "." in t.name:
         return t.name.rpartition(".")[0]
-    scope = None if t.operation is None else trace.operations[t.operation].scope
-    while scope is not None:
-        record = trace.scopes[scope]
-        if record.kind == "module":
-            return record.name
-        scope = record.parent
-    return ""
+    return "" if t.operation is None else trace.module_around(trace.operations[t.operation].scope)
 
 
 # ---- gradients on their way

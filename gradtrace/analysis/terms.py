@@ -156,12 +156,7 @@ def made_by(facts: Facts, tensor: int | None, names: tuple[str, ...]) -> Operati
 
 def scopes_of(facts: Facts, operation: Operation) -> list[ScopeRecord]:
     """Return the scopes that an operation ran in, innermost first."""
-    scopes = []
-    at = operation.scope
-    while at is not None:
-        scopes.append(facts.trace.scopes[at])
-        at = scopes[-1].parent
-    return scopes
+    return list(facts.trace.scopes_around(operation.scope))
 
 
 def spans_of(facts: Facts, operation: Operation) -> list[Span]:

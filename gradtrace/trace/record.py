@@ -40,7 +40,7 @@ replaced it. The variable's name belongs to the last version.
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Final, NamedTuple
+from gradtrace.annotations import TYPE_CHECKING, Final, Iterator, NamedTuple
 from gradtrace.trace.values import Value as Value
 
 if TYPE_CHECKING:
@@ -563,6 +563,17 @@ class Trace(NamedTuple):
             if span is not None and span.file
             else self.source_text
         )
+
+    def scopes_around(self, scope: ScopeId | None) -> Iterator[ScopeRecord]:
+        """Yield a scope and the scopes around it, innermost first."""
+        while scope is not None:
+            record = self.scopes[scope]
+            yield record
+            scope = record.parent
+
+    def module_around(self, scope: ScopeId | None) -> str:
+        """Return the path of the innermost module that a scope is in, or ""."""
+        return next((s.name for s in self.scopes_around(scope) if s.kind == "module"), "")
 
     def tensor(self, name: str) -> TensorRecord:
         """Return the tensor bound to the variable `name`; KeyError if there is none."""

@@ -20,7 +20,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 
-from gradtrace.annotations import Any, Callable, Iterable, Iterator, Sequence
+from gradtrace.annotations import Any, Callable, Iterable, Sequence
 from gradtrace.errors import UsageError
 from gradtrace.trace.fields import (
     FUNCTION,
@@ -253,7 +253,7 @@ class Window:
         """Return the scopes of the operations, except for the loops, iterations and functions that
         contain them all: labels leave these out.
         """
-        around = [set(scopes_around(self.whole, o.scope)) for o in self.kept]
+        around = [{s.id for s in self.whole.scopes_around(o.scope)} for o in self.kept]
         if not around:
             return set()
         shared = set.intersection(*around)
@@ -414,13 +414,6 @@ def numbers(ids: Iterable[int]) -> dict[int, int]:
 def between(events: tuple[Any, ...], start: int, end: int) -> tuple[Any, ...]:
     """Return the events from before one operation until before another."""
     return tuple(event for event in events if start <= event.after <= end)
-
-
-def scopes_around(trace: Trace, scope: int | None) -> Iterator[int]:
-    """Yield the ids of a scope and of the scopes around it, innermost first."""
-    while scope is not None:
-        yield scope
-        scope = trace.scopes[scope].parent
 
 
 def place(trace: Trace, t: TensorRecord) -> Any:

@@ -168,11 +168,10 @@ def line_of(span: Span | None) -> int | None:
 
 def scope_names(drawn: Model, scope: int | None) -> list[str]:
     """Return the names of the open scopes around a node, outermost first."""
-    names: list[str] = []
-    while scope is not None:
-        record = drawn.trace.scopes[scope]
-        names.append(f"pass {record.turn}" if record.kind == "pass" else record.name)
-        scope = record.parent
+    names = [
+        f"pass {record.turn}" if record.kind == "pass" else record.name
+        for record in drawn.trace.scopes_around(scope)
+    ]
     return names[::-1]
 
 

@@ -204,17 +204,10 @@ def operation_data(trace: Trace, index: int) -> dict[str, Any]:
     return {
         "label": operation.label,
         "made": output_label,
-        "module": module_of(trace, operation.scope),
+        "module": trace.module_around(operation.scope),
         "outputs": operation.outputs,
         "function": operation.function,
     }
-
-
-def module_of(trace: Trace, at: int | None) -> str:
-    """Return the path of the innermost module that a scope is in, or ""."""
-    while at is not None and trace.scopes[at].kind != "module":
-        at = trace.scopes[at].parent
-    return "" if at is None else trace.scopes[at].name
 
 
 def story_data(trace: Trace) -> list[dict[str, Any]]:

@@ -303,13 +303,7 @@ class RecordedRun:
 
     def modules(self, operation: Operation) -> str:
         """Return the path of the module that an operation ran in; "" without one."""
-        scope = operation.scope
-        while scope is not None:
-            record = self.trace.scopes[scope]
-            if record.kind == "module":
-                return record.name
-            scope = record.parent
-        return ""
+        return self.trace.module_around(operation.scope)
 
     def label(self, tensor: int) -> str:
         """Return a tensor's name; without one, its label without the number of its version."""

@@ -122,7 +122,4 @@ def done_by(trace: Trace, row: Measured) -> str:
 
 def module_of(trace: Trace, operation: Operation) -> str:
     """Return the name of the module that called an operation; "" if none did."""
-    scope = operation.scope
-    while scope is not None and trace.scopes[scope].kind != "module":
-        scope = trace.scopes[scope].parent
-    return "" if scope is None else plain(trace.scopes[scope].name)
+    return plain(trace.module_around(operation.scope))

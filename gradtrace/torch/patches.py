@@ -239,6 +239,10 @@ class Patches:
                 updated, origin = parameters_with_gradient(optimizer), rec.places.here_and_lead(2)
                 written = [sharded.whole(rec, parameter) for parameter in updated]
                 rec.written_by("step", written, False, optimizers.note(rec, optimizer))
+                # the counters do not count the writes of a fused step
+                if any(group.get("fused") for group in optimizer.param_groups):
+                    for identity in filter(None, map(rec.find, written)):
+                        rec.outdate(identity)
                 sharded.outdate(rec, updated, WRITTEN)
                 end = (len(rec.calls), len(rec.passes), origin)
                 if optimizers.stepped(rec, optimizer, end, idle=not updated):

@@ -505,9 +505,6 @@ class Recorder(TorchFunctionMode, EventStream):
             if not of_grad:
                 if last.grad is None:  # zero_grad() comes before the new version is seen
                     last.grad = self.gradient_of(identity)
-                # a fused step does not count its writes
-                if optimiser is not None and identity.version == private.version_of(tensor):
-                    self.outdate(identity)
                 continue
             noted = self.grads.pop(identity, None)
             if (

@@ -197,7 +197,6 @@ DIFFERS = {
     "tutorials/seeded_sequences.py": {"kinds": "filled", "edges": "composed", "why": "filled"},
     "tutorials/two_layer_net_manual.py": {"why": "several causes"},
     "seeds/note_2_cell_6_tf1_static.py": {"program": "no tensor"},
-    "seeds/note_3_create_vs_retain.py": {"why": "several causes"},
     "seeds/note_4_static_while_loop_tf1.py": {"program": "no tensor"},
     "seeds/note_5_cell_14_zeroing.py": {"why": "several causes"},
     "seeds/note_5_cells_20_26_24_tensorboard.py": {"why": "add_graph"},

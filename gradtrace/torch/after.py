@@ -21,8 +21,7 @@ from gradtrace.trace.array_summary import unmeasured
 from gradtrace.trace.names import Names
 from gradtrace.trace.record import Trace, Value
 from gradtrace.trace.values import summarized
-
-FITS = 120  # nodes that a picture still shows well (`views.fold.FITS`)
+from gradtrace.views.fold import FITS
 
 
 def draw(

@@ -6,7 +6,7 @@ from gradtrace.analysis.model_summary import LayerSummary, ModelSummary
 from gradtrace.annotations import Iterator
 from gradtrace.lazy_names import words
 from gradtrace.views import layout, numbers, rows
-from gradtrace.views.cells import counted, visible
+from gradtrace.views.cells import bytes_text, visible
 from gradtrace.views.layout import LayoutOptions, right
 
 COLUMNS = words("name kind depth calls output output_bytes parameters trainable multiplications")
@@ -47,7 +47,7 @@ def sentences(summary: ModelSummary) -> Iterator[str]:
     trained = f", {frozen:,} of them frozen" if frozen else ", all trainable"
     if summary.parameters:
         yield (
-            f"{summary.parameters:,} parameters ({size(summary.parameter_bytes)}){trained}; each is "
+            f"{summary.parameters:,} parameters ({bytes_text(summary.parameter_bytes)}){trained}; each is "
             "counted once, where it is read first."
         )
     else:
@@ -55,7 +55,7 @@ def sentences(summary: ModelSummary) -> Iterator[str]:
     place = "" if summary.step is None else f" of step {summary.step}"
     of = f" of an input {summary.input}" if summary.input else ""
     outputs = summary.output_bytes
-    layers = f"; outputs of the layers take {size(outputs)}" if outputs else ""
+    layers = f"; outputs of the layers take {bytes_text(outputs)}" if outputs else ""
     yield (
         f"{short(summary.multiplications) or 0} multiply-accumulates in the forward passes{place}"
         f"{of}{layers}."
@@ -68,10 +68,6 @@ def short(x: float) -> str:
         if x >= unit * NEXT:
             return f"{numbers.number(x / unit, 3)} {letter}"
     return str(x) if x else ""
-
-
-def size(octets: int) -> str:
-    return f"{short(octets) or 0}B" if octets >= 1000 else counted(octets, "byte")
 
 
 def summary_data(summary: ModelSummary, format: str) -> str:

@@ -16,8 +16,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from gradtrace.analysis.compare.differences import Difference, DifferencePlace
 from gradtrace.analysis.compare.rows import CHANGED, FIRST, SAME, SECOND, Row
-from gradtrace.analysis.compare.search import Difference, DifferencePlace
 from gradtrace.analysis.compare.verdict import DIFFER, EQUAL, PARTLY, Verdict
 from gradtrace.lazy_names import words
 from gradtrace.trace.record import Trace, Value

@@ -6,7 +6,9 @@ runs.py         one run as the comparison reads it: steps, uses, gradients, vers
 align.py        which tensor of one run is which of the other
 verdict.py      the answer: compare(a, b)
 cells.py        the values and gradients that are compared, and what each comes from
-search.py       the cells at which a difference was added, and their places
+search.py       the cells at which a difference was added
+differences.py  differences as they are shown, and which of them are shown as one
+locations.py    the places of what a run did
 reasons.py      what is known of the reason of a difference
 texts.py        what the programs' texts say of it: seeds, draws, the line that made a module
 """

@@ -15,7 +15,27 @@ from gradtrace.analysis.compare.cells import (
     gradient_sources,
     sources,
 )
+from gradtrace.analysis.compare.differences import (
+    Difference,
+    DifferencePlace,
+    is_before_update,
+    is_fetch,
+    one_of_each_step,
+    unrepeated,
+)
 from gradtrace.analysis.compare.distance import INFINITY
+from gradtrace.analysis.compare.locations import (
+    edit_of,
+    first_edit,
+    first_use,
+    next_version,
+    place,
+    place_of_clear,
+    place_of_frozen,
+    place_of_loss,
+    place_of_step,
+    with_origin,
+)
 from gradtrace.analysis.compare.reasons import (
     ANOTHER,
     BACKWARD,
@@ -30,7 +50,6 @@ from gradtrace.analysis.compare.reasons import (
     in_evaluation,
     of_edit,
     of_gradient,
-    optimiser_of,
     place_of,
     place_of_gradient,
     place_of_state,
@@ -39,46 +58,11 @@ from gradtrace.analysis.compare.reasons import (
 )
 from gradtrace.analysis.compare.relations import relation
 from gradtrace.analysis.compare.runs import LATER, RecordedRun, base_name
-from gradtrace.analysis.compare.texts import ProgramText, TwoTexts, is_draw
-from gradtrace.analysis.ledger.gradients import CLEARS
-from gradtrace.annotations import Callable, Iterable, Iterator, Mapping, NamedTuple
-from gradtrace.trace.record import Change, Operation, PassRecord, Span, Value
+from gradtrace.analysis.compare.texts import TwoTexts, is_draw
+from gradtrace.annotations import Iterable, Iterator, NamedTuple
+from gradtrace.trace.record import Operation, PassRecord
 
 INHERITED = 0.1  # of a difference, in an input: then the difference is inherited
-
-
-class DifferencePlace(NamedTuple):
-    """The place of a difference in one run: what the operation is ("" of an input), and where it
-    stands.
-    """
-
-    file: str
-    line: int | None
-    module: str
-    op: str
-    label: str
-    tensor: int | None = None
-    operation: int | None = None
-    made_on: int | None = None  # the line that made the module or the optimiser, if it is known
-
-
-class Difference(NamedTuple):
-    """One place where two runs part. `before` is the largest relative difference of what it was
-    computed from, `relative` its own (infinity for another shape, or NaN against numbers; None if
-    it cannot be measured).
-    """
-
-    kind: str
-    step: int | None
-    a: DifferencePlace | None
-    b: DifferencePlace | None
-    before: float
-    relative: float | None
-    reason: str
-    values: tuple[Value | None, Value | None] = (None, None)
-    is_partly_known: bool = False  # whether a value that it was computed from could not be compared
-    is_gradient: bool = False  # whether it is one of a gradient
-    only: str = ""  # of kind ONLY, the run that has it: "A" or "B"
 
 
 Located = tuple["DifferencePlace | None", "DifferencePlace | None", str, str]
@@ -646,9 +630,6 @@ def is_written_by_hand(run: RecordedRun, tensor: int) -> bool:
     )
 
 
-# ---- differences that are shown as one
-
-
 def with_new_parts(origins: Iterable[Origin]) -> Iterator[Origin]:
     """Yield the origins, without those whose part that only one run has was met before."""
     met: set[tuple[int, int]] = set()
@@ -657,86 +638,6 @@ def with_new_parts(origins: Iterable[Origin]) -> Iterator[Origin]:
         if not parts or not parts <= met:
             met |= parts
             yield origin
-
-
-def is_before_update(difference: Difference, step: int) -> bool:
-    """Whether a difference comes before the update in a step: in an earlier step, or in this one's
-    forward.
-    """
-    if difference.step is None or difference.step < step:
-        return True
-    return difference.step == step and difference.kind not in (BACKWARD, UPDATE)
-
-
-def grouped(
-    differences: list[Difference], key: Callable[[Difference], object]
-) -> list[list[Difference]]:
-    """Return the differences with equal keys together, in the order of the first of each."""
-    groups: dict[object, list[Difference]] = {}
-    for difference in differences:
-        groups.setdefault(key(difference), []).append(difference)
-    return list(groups.values())
-
-
-def one_of_each_step(differences: list[Difference]) -> list[Difference]:
-    """Return the differences, with the updates of one step as one, and its gradients that differ
-    for one reason.
-
-    The reason of updates is the one that most of them have: an optimiser does the same to all
-    parameters.
-    """
-    return [member for group in grouped(differences, shown_together) for member in as_one(group)]
-
-
-def shown_together(difference: Difference) -> object:
-    """Return what the differences that are shown as one have in common."""
-    if difference.kind == UPDATE:
-        return UPDATE, difference.step
-    if difference.kind == PARAMETER and difference.reason:
-        return PARAMETER, difference.reason
-    if difference.is_gradient and difference.reason:
-        return difference.kind, difference.step, difference.reason
-    return id(difference)
-
-
-def as_one(group: list[Difference]) -> list[Difference]:
-    reasons = [member.reason for member in group]
-    reason = max(dict.fromkeys(reasons), key=reasons.count)
-    chosen = group[reasons.index(reason)]
-    if reasons.count(reason) == 1:
-        return [chosen]
-    kind = "gradients" if chosen.is_gradient else "parameters"
-    alike = f"so for {reasons.count(reason)} {kind}"
-    return [chosen._replace(reason=f"{reason}; {alike}" if reason else alike)]
-
-
-def unrepeated(differences: list[Difference]) -> list[Difference]:
-    """Return the differences without what later steps repeat: the same place for the same
-    reason.
-    """
-    groups = grouped(
-        differences,
-        lambda shown: (
-            shown.kind,
-            shown.reason.partition(":")[0] if shown.kind == RANDOM else shown.reason,
-            spot(shown.a, shown.reason),
-            spot(shown.b, shown.reason),
-        ),
-    )
-    return [group[0] for group in groups]
-
-
-def spot(place: DifferencePlace | None, reason: str) -> tuple[object, ...]:
-    """Return what places have in common that are shown as one; layers of one line are one."""
-    if place is None:
-        return ()
-    op = "select" if is_fetch(place) else place.op
-    return place.file, place.line, "" if reason else place.module, op
-
-
-def is_fetch(place: DifferencePlace) -> bool:
-    """Whether a place selects a row outside of a module, as reads of a data set do."""
-    return place.op.startswith("select ") and not place.module
 
 
 def is_row_of_data(run: RecordedRun, place: DifferencePlace) -> bool:
@@ -779,142 +680,3 @@ def is_before(run: RecordedRun, draw: Operation, place: DifferencePlace) -> bool
         return True
     is_one_file = (draw.span.file or run.trace.source_name) == place.file
     return is_one_file and place.line is not None and draw.span.line < place.line
-
-
-# ---- places
-
-
-def place(run: RecordedRun, tensor: int | None, operation: int | None) -> DifferencePlace | None:
-    """Return the place of an operation, else of the tensor; None if a run has neither."""
-    if operation is not None:
-        record = run.operations[operation]
-        shown = next(iter(record.outputs), None) if tensor is None else tensor
-        label = record.label if shown is None else run.label(shown)
-        return DifferencePlace(
-            *at(run, record.span), run.modules(record), record.label, label, tensor, operation
-        )
-    if tensor is None:
-        return None
-    label = run.label(tensor)
-    module = label.rpartition(".")[0] if run.tensors[tensor].is_parameter else ""
-    return DifferencePlace(*at(run, run.span(tensor)), module, "", label, tensor)
-
-
-def with_origin(
-    run: RecordedRun, text: ProgramText, place: DifferencePlace | None
-) -> DifferencePlace | None:
-    """Return a place with the line that made its module."""
-    if place is None or place.made_on is not None or not place.module:
-        return place
-    kind = run.classes.get(place.module, "")
-    return place._replace(made_on=text.module_line(place.module, kind)) if kind else place
-
-
-def place_of_loss(run: RecordedRun, leaf: int) -> DifferencePlace | None:
-    """Return why a parameter is not updated: where the optimiser was made that does not hold it,
-    or where its gradient was cleared after backward. None if that is not known.
-    """
-    optimiser = next(iter(run.trace.optimisers), None)
-    label = run.label(leaf)
-    if optimiser is not None and optimiser_of(run, leaf) is None:
-        return DifferencePlace(*at(run, optimiser.span), "", optimiser.kind, label, leaf)
-    if leaf not in run.stored:
-        return None
-    last = run.stored[leaf][-1]
-    change = next((c for c in clears_of(run, leaf) if c.after_steps > last), None)
-    if change is None:
-        return None
-    return DifferencePlace(*at(run, change.span), "", "zero_grad", label, leaf)
-
-
-def clears_of(run: RecordedRun, leaf: int) -> list[Change]:
-    """Return the changes that cleared the gradient of a leaf."""
-    writes = run.writes.get(run.tensors[leaf].first, ())
-    return [change for change in writes if change.of_grad and change.how in CLEARS]
-
-
-def first_edit(
-    run: RecordedRun, paired: Mapping[int, int], leaf: int, alone: list[Cell]
-) -> int | None:
-    """Return the first operation that changed the gradient of a leaf after backward, of those that
-    only this run has.
-    """
-    if leaf not in run.holder:
-        return None
-    begin = run.position(run.holder[leaf])
-    makers = [run.tensors[i].operation for kind, i in alone if kind == VALUE]
-    return min(
-        (n for n in makers if n is not None and n >= begin and n not in paired), default=None
-    )
-
-
-def edit_of(run: RecordedRun, leaf: int) -> int | None:
-    """Return the operation that gave the gradient of a leaf its last value; None for backward."""
-    return None if leaf not in run.edited else run.tensors[run.edited[leaf]].operation
-
-
-def place_of_frozen(run: RecordedRun, leaf: int) -> DifferencePlace | None:
-    """Return where requires_grad of a leaf was turned off; None if it was not."""
-    for change in run.writes.get(run.tensors[leaf].first, ()):
-        if change.how == "frozen":
-            name = "requires_grad_"
-            return DifferencePlace(*at(run, change.span), "", name, run.label(leaf), leaf)
-    return None
-
-
-def first_use(run: RecordedRun, leaf: int) -> int | None:
-    """Return the first operation that reads a leaf and through which a gradient can come."""
-    uses = run.uses.get(leaf, ())
-    return next(
-        (n for n in uses if any(run.tensors[i].requires_grad for i in run.operations[n].outputs)),
-        None,
-    )
-
-
-def next_version(run: RecordedRun, tensor: int) -> int:
-    """Return the version that replaced this one; itself, if none did."""
-    versions = run.versions[run.tensors[tensor].first]
-    return next((i for i in versions if i > tensor), tensor)
-
-
-def place_of_clear(run: RecordedRun, leaf: int) -> DifferencePlace:
-    """Return where the gradient of a leaf was cleared before backward stored one on it; without
-    that, where backward did so.
-    """
-    before = run.stored[leaf][0]
-    visit = run.trace.steps[before]
-    clears = [change for change in clears_of(run, leaf) if change.after_steps <= before]
-    span = run.trace.passes[visit.number - run.trace.earlier_passes].span
-    name = "backward"
-    if clears and not adds_to_earlier(run, leaf):
-        span = clears[-1].span
-        name = "zero_grad"
-    return DifferencePlace(*at(run, span), "", name, f"{run.label(leaf)}.grad", leaf)
-
-
-def place_of_step(
-    run: RecordedRun, tensor: int | None, operation: int | None
-) -> DifferencePlace | None:
-    """Return the place of an optimiser's step that made a version of a parameter."""
-    assert tensor is not None
-    optimiser = optimiser_of(run, tensor)
-    earlier = run.earlier(tensor)
-    index = (run.step(tensor) if earlier is None else run.update_step(tensor)) + run.first - 2
-    steps = run.trace.training
-    span = None if optimiser is None else optimiser.step_span
-    if 0 <= index < len(steps):
-        span = steps[index].span
-    label = run.label(tensor)
-    name = "" if optimiser is None else f"{optimiser.kind}.step"
-    origin = None if optimiser is None else optimiser.span
-    line = None if origin is None or origin.file else origin.line
-    return DifferencePlace(
-        *at(run, span), label.rpartition(".")[0], name, label, tensor, made_on=line
-    )
-
-
-def at(run: RecordedRun, span: Span | None) -> tuple[str, int | None]:
-    """Return the file and the line of a span."""
-    if span is None:
-        return run.trace.source_name, None
-    return span.file or run.trace.source_name, span.line

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from gradtrace.analysis.compare.align import Alignment, steps_of
 from gradtrace.analysis.compare.cells import GRAD, VALUE, Cell, Cells
+from gradtrace.analysis.compare.differences import Difference, DifferencePlace
 from gradtrace.analysis.compare.distance import equal_bits
 from gradtrace.analysis.compare.reasons import ONLY, optimiser_of, other_settings
 from gradtrace.analysis.compare.rows import Row, passing, rows_of
 from gradtrace.analysis.compare.runs import RecordedRun
-from gradtrace.analysis.compare.search import Difference, DifferencePlace, Search
+from gradtrace.analysis.compare.search import Search
 from gradtrace.analysis.compare.tolerance import Tolerance, base_of
 from gradtrace.annotations import Iterator, NamedTuple
 from gradtrace.errors import UsageError

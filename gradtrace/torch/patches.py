@@ -244,6 +244,7 @@ class Patches:
                     for identity in filter(None, map(rec.find, written)):
                         rec.outdate(identity)
                 sharded.outdate(rec, updated, WRITTEN)
+                rec.note_update(updated)
                 end = (len(rec.calls), len(rec.passes), origin)
                 if optimizers.stepped(rec, optimizer, end, idle=not updated):
                     rec.steps.append(end)

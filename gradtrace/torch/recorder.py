@@ -127,6 +127,9 @@ class Recorder(TorchFunctionMode, EventStream):
         # a leaf's .grad as a pass left it, with its mark
         self.grads: dict[Known, tuple[Any, Any]] = {}
         self.set_gradients: set[Known] = set()  # tensors whose .grad the program has set
+        # by id(): the versions that steps made at this place, which nothing has read
+        self.unread: set[int] = set()
+        self.unread_at = (0, 0)
         self.left_out: dict[str, list[int]] = {}  # what could not be seen: the places
         self.hook_runs: list[tuple[str, str, Any, Any, bool]] = []  # since the last turn
         self.watching = False  # a pass is being watched
@@ -315,6 +318,11 @@ class Recorder(TorchFunctionMode, EventStream):
         optimiser, by native code.
         """
         before = identity.last
+        if id(before) in self.unread and self.unread_at == self.position():
+            before.grad = None
+            before.value = self.note(tensor, identity)
+            identity.version = private.version_of(tensor)
+            return before
         before.last = False
         if before.grad is None and identity in self.grads:
             before.grad = self.grads[identity][1]
@@ -325,6 +333,20 @@ class Recorder(TorchFunctionMode, EventStream):
         if not entry.is_leaf:
             self.attach(entry, tensor, call)
         return entry
+
+    def note_update(self, parameters: list[Any]) -> None:
+        """Note what a step left, since parameters may be freed before anything reads them again.
+        The next step leaves other numbers in the same version, if nothing comes between.
+        """
+        entries = [self.known_entry(parameter) for parameter in parameters]
+        if self.unread_at != self.position():
+            self.unread_at = self.position()
+            self.unread.clear()
+        self.unread.update(id(entry) for entry in entries if entry is not None)
+
+    def position(self) -> tuple[int, int]:
+        """Return how many calls and passes were recorded so far."""
+        return len(self.calls), len(self.passes)
 
     def last_writer(self, tensor: Any, identity: Known) -> Call | None:
         """Return the call that wrote to a tensor's storage last, if it made the tensor's present

@@ -6,6 +6,7 @@ import io
 import math
 import threading
 import weakref
+from itertools import pairwise
 
 import numpy
 import pytest
@@ -414,6 +415,21 @@ def test_nothing_is_recorded_within_a_pause():
     assert paused.escapes == plain.escapes
     with gt.pause():  # without a recording it does nothing
         assert torch.ones(1).item() == 1
+
+
+def test_the_last_update_of_a_model_that_is_gone_is_known():
+    def train():
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.ones(2)).sum().backward()
+            optimizer.step()
+
+    with gt.record() as recorded:
+        train()
+    bias = [t.value.data for t in recorded.trace().tensors if t.label.startswith("model.bias")]
+    assert [round((b - a).item(), 6) for a, b in pairwise(bias)] == [-0.1, -0.1, -0.1]
 
 
 def test_a_step_of_a_recorded_loop_has_its_leaves_and_its_engine():

@@ -305,53 +305,12 @@ def test_bad_precision_is_found_when_printing() -> None:
         show(0.5)
 
 
-@pytest.mark.parametrize(
-    ("value", "spec", "expected"),
-    [
-        (3.5, "", "3.5"),
-        (3.0, ".3f", "3.000"),
-        (np.array(0.1, dtype=np.float32), "", "0.10000000149011612"),
-        (np.array(0.1, dtype=np.float32), ".4f", "0.1000"),
-        (np.array(7), "5d", "    7"),
-        (np.array(7), ".2f", "7.00"),
-        (True, "", "True"),
-        (np.array(True), "d", "1"),
-        (nan, "8.2f", "     nan"),
-    ],
-)
-def test_format_of_a_scalar(value: Any, spec: str, expected: str) -> None:
-    assert text.scalar_text(value, spec) == expected
-
-
-def test_format_refusals() -> None:
-    with pytest.raises(
-        TypeError, match=r"^unsupported format string passed to Tensor\.__format__$"
-    ):
-        text.scalar_text(np.ones(1), ".3f")
-    with pytest.raises(ValueError, match=r"^Unknown format code 'd' for object of type 'float'$"):
-        text.scalar_text(3.5, "d")
-
-
-@pytest.mark.parametrize(
-    "value", [3.5, -0.0, 1e16, 1e-5, 1 / 3, nan, -inf, True, 7, np.float64(0.1)]
-)
-def test_numpy_text_of_python_numbers(value: Any) -> None:
-    assert text.array_text(value) == str(np.array(value))
-    assert text.array_repr(value) == repr(np.array(value))
-
-
-def test_numpy_text_ignores_foreign_options() -> None:
-    with np.printoptions(precision=2, suppress=True, linewidth=20):
-        assert text.array_text(np.array([1 / 3, 1e-9])) == "[3.33333333e-01 1.00000000e-09]"
-        assert text.array_repr(np.array([0.5], dtype=np.float32)) == "array([0.5], dtype=float32)"
-
-
 def test_scalars_do_not_load_numpy() -> None:
     program = (
         "import sys; from gradtrace.engine.data import text as t; "
         "t.tensor_text(3.5, dtype_name='float64', default_dtype_name='float64', requires_grad=True, "
         "grad_fn_name=None); "
-        "t.scalar_text(3.5, '.2f'); t.array_text(3.5); sys.exit('numpy' in sys.modules)"
+        "sys.exit('numpy' in sys.modules)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     assert (

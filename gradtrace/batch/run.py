@@ -11,7 +11,6 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.errors import UsageError
 
 FAIL = "fail"
-NULL = "null"
 SKIP = "skip"
 NOTED = 10  # bad rows listed individually
 

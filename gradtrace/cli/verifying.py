@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradtrace.cli import console, running
 from gradtrace.documents import notes, outputs
@@ -43,7 +43,6 @@ class Checked(NamedTuple):
     verdict: str
     detail: str
     printed: str
-    error_line: int | None = None  # in the file
     raised: bool = False  # what was printed ends with an error
 
     @property
@@ -121,23 +120,20 @@ class Notebook:
         self.draws = self.draws or bool(DRAWS.search(cell.code))
         self.draws_integers = self.draws_integers or bool(INTEGERS.search(cell.code))
         printed, result, error = self.run(cell)
-        place: Any = None if error is None else error.place
-        line = None if place is None else cell.line + place.line - 1
         if isinstance(error, (LanguageError, BudgetError)):
-            return Checked(cell, REFUSED, error.message, printed, line)
+            return Checked(cell, REFUSED, error.message, printed)
         if (
             isinstance(error, ProgramError)
             and isinstance(error.__cause__, PermissionError)
             and error.hint
         ):
-            return Checked(cell, REFUSED, f"{error.message}; {error.hint}", printed, line)
+            return Checked(cell, REFUSED, f"{error.message}; {error.hint}", printed)
         if cell.record is None:
             return Checked(
                 cell,
                 RAN if error is None else FAILED,
                 "" if error is None else error.message,
                 printed,
-                line,
             )
         shown = printed if error is None else f"{printed}{error.message}\n"
         comparison = outputs.compare(
@@ -150,8 +146,8 @@ class Notebook:
             error.message if error is not None and error.is_of_library else "",
         )
         if error is not None and comparison.verdict == outputs.DIFFERS:
-            return Checked(cell, FAILED, error.message, shown, line, True)
-        return Checked(cell, *comparison, shown, line, error is not None)
+            return Checked(cell, FAILED, error.message, shown, True)
+        return Checked(cell, *comparison, shown, error is not None)
 
     def command_line(self, cell: Cell) -> Checked:
         """Run a command line of the document, unless it asks for a right, and compare what it

@@ -78,16 +78,13 @@ def print_options() -> dict[str, Any] | None:
     imported.
     """
     text = sys.modules.get("gradtrace.engine.data.text")
-    return None if text is None else {**text.get_printoptions(), "numpy": dict(text.numpy_options)}
+    return None if text is None else text.get_printoptions()
 
 
 def put_print_options(options: dict[str, Any] | None) -> None:
     text = sys.modules.get("gradtrace.engine.data.text")
     if text is not None:
-        options = dict(options or {"profile": "default"})
-        text.numpy_options.clear()
-        text.numpy_options.update(options.pop("numpy", {}))
-        text.set_printoptions(**options)
+        text.set_printoptions(**(options or {"profile": "default"}))
 
 
 def random_state() -> tuple[Any, Any] | None:

@@ -13,24 +13,17 @@ if TYPE_CHECKING:
     from ast import *  # noqa: F403
     from ast import (
         copy_location,
-        get_docstring,
         get_source_segment,
         iter_child_nodes,
-        iter_fields,
         parse,
         walk,
     )
 else:
     from _ast import *  # noqa: F403
-    from _ast import AST, Constant, Expr, PyCF_ONLY_AST
+    from _ast import AST, PyCF_ONLY_AST
 
     def parse(source, filename="<unknown>", mode="exec"):
         return compile(source, filename, mode, PyCF_ONLY_AST, dont_inherit=True)
-
-    def iter_fields(node):
-        for field in node._fields:
-            if hasattr(node, field):
-                yield field, getattr(node, field)
 
     def iter_child_nodes(node):
         for field in node._fields:
@@ -52,11 +45,6 @@ else:
         for field in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
             setattr(new, field, getattr(old, field, None))
         return new
-
-    def get_docstring(node, clean=False):
-        first = node.body[0] if node.body else None
-        value = first.value if isinstance(first, Expr) else None
-        return value.value if isinstance(value, Constant) and isinstance(value.value, str) else None
 
     def get_source_segment(source, node):
         lines = source.encode("utf-8", "surrogatepass").split(b"\n")[

@@ -56,11 +56,6 @@ def guard(end: Callable[[BudgetError], int]) -> None:
     _state.stderr = sys.stderr
 
 
-def watches() -> bool:
-    """Whether runs are watched, because this process is a command line's."""
-    return _state.end is not None
-
-
 class patient:
     """Context manager for runs that are only tried: at their deadline they raise, and the process
     goes on.

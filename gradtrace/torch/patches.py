@@ -245,7 +245,7 @@ class Patches:
                         rec.outdate(identity)
                 sharded.outdate(rec, updated, WRITTEN)
                 rec.note_update(updated)
-                end = (len(rec.calls), len(rec.passes), origin)
+                end = (*rec.position(), origin)
                 if optimizers.stepped(rec, optimizer, end, idle=not updated):
                     rec.steps.append(end)
             except Exception as error:
@@ -272,7 +272,7 @@ class Patches:
                     )
             if active() is rec and len(rec.steps) == noted and not rec.here.quiet:
                 with private.without_torch_function(), rec.lock:
-                    rec.steps.append((len(rec.calls), len(rec.passes), rec.places.here()))
+                    rec.steps.append((*rec.position(), rec.places.here()))
             return out
 
         return step

@@ -127,9 +127,6 @@ class Recorder(TorchFunctionMode, EventStream):
         # a leaf's .grad as a pass left it, with its mark
         self.grads: dict[Known, tuple[Any, Any]] = {}
         self.set_gradients: set[Known] = set()  # tensors whose .grad the program has set
-        # by id(): the versions that steps made at this place, which nothing has read
-        self.unread: set[int] = set()
-        self.unread_at = (0, 0)
         self.left_out: dict[str, list[int]] = {}  # what could not be seen: the places
         self.hook_runs: list[tuple[str, str, Any, Any, bool]] = []  # since the last turn
         self.watching = False  # a pass is being watched
@@ -318,7 +315,7 @@ class Recorder(TorchFunctionMode, EventStream):
         optimiser, by native code.
         """
         before = identity.last
-        if id(before) in self.unread and self.unread_at == self.position():
+        if identity.stepped_at == self.position():
             before.grad = None
             before.value = self.note(tensor, identity)
             identity.version = private.version_of(tensor)
@@ -338,11 +335,9 @@ class Recorder(TorchFunctionMode, EventStream):
         """Note what a step left, since parameters may be freed before anything reads them again.
         The next step leaves other numbers in the same version, if nothing comes between.
         """
-        entries = [self.known_entry(parameter) for parameter in parameters]
-        if self.unread_at != self.position():
-            self.unread_at = self.position()
-            self.unread.clear()
-        self.unread.update(id(entry) for entry in entries if entry is not None)
+        for parameter in parameters:
+            if self.known_entry(parameter) is not None:
+                self.identities[id(parameter)].stepped_at = self.position()
 
     def position(self) -> tuple[int, int]:
         """Return how many calls and passes were recorded so far."""

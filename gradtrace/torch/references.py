@@ -14,7 +14,17 @@ from gradtrace.trace.events import Call, Entry
 class Known:
     """A tensor of the program, identified by its id and a weak reference."""
 
-    __slots__ = ("__weakref__", "first", "last", "ndim", "ref", "size", "storage", "version")
+    __slots__ = (
+        "__weakref__",
+        "first",
+        "last",
+        "ndim",
+        "ref",
+        "size",
+        "stepped_at",
+        "storage",
+        "version",
+    )
 
     def __init__(self, tensor: Any, storage: int | None, version: int) -> None:
         self.ref = weakref.ref(tensor)
@@ -22,6 +32,7 @@ class Known:
         self.size: int = tensor.numel()
         self.storage = storage
         self.version = version  # PyTorch's counter when the last entry was made
+        self.stepped_at: tuple[int, int] | None = None  # where an optimiser left its contents
         self.first: Entry
         self.last: Entry
 

@@ -16,7 +16,6 @@ an ndarray is asked only for its shape, its edges and `tolist()`.
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
-from gradtrace.engine.data.lazy import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,27 +31,6 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "full": {"precision": 4, "threshold": _INF, "edgeitems": 3, "linewidth": 80},
 }
 _options: dict[str, Any] = {**_PROFILES["default"], "sci_mode": None}
-
-# numpy's own defaults, named so that an embedding program's np.set_printoptions does not reach our
-# output.
-_NUMPY_DEFAULTS: dict[str, Any] = {
-    "precision": 8,
-    "threshold": 1000,
-    "edgeitems": 3,
-    "linewidth": 75,
-    "suppress": False,
-    "nanstr": "nan",
-    "infstr": "inf",
-    "sign": "-",
-    "formatter": None,
-    "floatmode": "maxprec",
-}
-numpy_options: dict[str, Any] = {}  # what a program has set of them
-
-
-def array_options() -> dict[str, Any]:
-    """Return the numpy print options for arrays that a program prints."""
-    return {**_NUMPY_DEFAULTS, **numpy_options}
 
 
 class Style(NamedTuple):
@@ -155,18 +133,6 @@ def sparse_text(
     return _with_suffixes(
         prefix + (",\n" + " " * len(prefix)).join(parts), suffixes, len(prefix), new_line=True
     )
-
-
-def scalar_text(value: Raw, format_spec: str) -> str:
-    """Return `format(tensor, format_spec)` of a 0-d tensor: the text of its number, without its
-    history.
-
-    TypeError for an array with dims, which has no format specs, and ValueError for a spec that does
-    not exist for the number's type.
-    """
-    if _shape(value):
-        raise TypeError("unsupported format string passed to Tensor.__format__")
-    return format(_item(value), format_spec)
 
 
 def _shape(array: Raw) -> Shape:
@@ -319,20 +285,3 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int, new_line: bool =
             parts.append(", " + suffix)
             used += len(suffix) + 2
     return "".join(parts) + ")"
-
-
-# --------------------------------------------------------------------------------------------------- arrays
-
-
-def array_text(array: Raw) -> str:
-    """Return `str(tensor.numpy())`; `array` as in `tensor_text`."""
-    if isinstance(array, (float, int)):
-        return str(array)  # numpy prints a 0-d float64, int64 or bool as Python prints the number
-    with np.printoptions(**array_options()):
-        return str(array)
-
-
-def array_repr(array: Raw) -> str:
-    """Return `repr(tensor.numpy())`; `array` as in `tensor_text`."""
-    with np.printoptions(**array_options()):
-        return repr(np.asarray(array))

@@ -159,12 +159,10 @@ class RepeatedDraws:
     def __init__(self) -> None:
         self.draws: list[Draw] = []
         self.place = 0
-        self.generators = 0  # of the modules random and numpy.random that the program did not seed
 
     def rewind(self, place: int = 0) -> None:
         """Begin a repetition at a draw of the first run."""
         self.place = place
-        self.generators = 0
 
     def numbers(self, stream: Stream, size: int, draw: Callable[[Stream], Array]) -> Array:
         """Return the numbers of the next draw; those of `draw(stream)` in the first run, or where
@@ -183,13 +181,3 @@ class RepeatedDraws:
                 Draw(numbers.copy(), stream.words.get_state(legacy=False), stream.next_normal)
             )
         return numbers
-
-
-def unseeded() -> int | None:
-    """Return the seed of a generator that the program does not seed: None for one of the operating
-    system.
-    """
-    if state.draws is None:
-        return None
-    state.draws.generators += 1
-    return int(state.draws.generators)

@@ -1,4 +1,4 @@
-"""Say what was checked in a training run that breaks no law: its steps, its loss, who changed its
+"""Say what was checked in a training run without a cause: its steps, its loss, who changed its
 parameters, its gradients; and what is worth knowing.
 """
 

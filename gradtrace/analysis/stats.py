@@ -37,11 +37,6 @@ class Numbers(NamedTuple):
     nan: int
     inf: int
 
-    @property
-    def nothing_finite(self) -> bool:
-        """Whether a value has no finite element."""
-        return bool(self.nan or self.inf) and not self.largest and not self.zeros
-
 
 class TensorStats(NamedTuple):
     """The statistics of one tensor. `level` counts operations from the inputs, `depth` backward
@@ -83,9 +78,10 @@ class Module(NamedTuple):
     nan: int
     inf: int
 
-    @property
-    def nothing_finite(self) -> bool:
-        return bool(self.nan or self.inf) and not self.largest and not self.zeros
+
+def has_nothing_finite(row: Numbers | Module) -> bool:
+    """Whether no element is finite."""
+    return bool(row.nan or row.inf) and not row.largest and not row.zeros
 
 
 class Bad(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gradtrace.analysis import copies, history, numbers, places, zeros
 from gradtrace.analysis.cause import Cause, Evidence
-from gradtrace.analysis.causes import order
+from gradtrace.analysis.causes import not_finite
 from gradtrace.analysis.copies import left_numbers
 from gradtrace.analysis.facts import Facts, is_finite, is_zero
 from gradtrace.analysis.flow import Cut, leading_to
@@ -47,7 +47,7 @@ def of_gradient(facts: Facts, record: TensorRecord) -> Cause:
         unknown = Cause("unknown", "backward has not come to it", [facts.origin(record)])
         return (cause or unknown).about(record, "none", "None")
     if not is_finite(record.grad):
-        return order.of_gradient(facts, record).about(record, "nan", brief(record.grad))
+        return not_finite.of_gradient(facts, record).about(record, "nan", brief(record.grad))
     return zeros.zero(facts, record) if is_zero(record.grad) else numbers.filled(facts, record)
 
 

@@ -79,7 +79,8 @@ def enable() -> None:
 
 
 def confine(grants: Grants, args: list[str]) -> None:
-    """Fork; return in the child, which is confined, and end in the parent as the child ends.
+    """Fork; return in the child, which is confined, and end in the parent as the child ends. A
+    command line without a stranger's program or data, such as a typed expression, is not forked.
 
     UsageError if the command line requires the kernel's wall and there is none.
     """

@@ -21,6 +21,8 @@ Module.register_*_hook      the hooks of a module are noted (`training`)
 RemovableHandle.remove      so is their removal
 warnings                    a warning of PyTorch names the line of the program
 optimisers' global hooks    a step is recorded as one change
+Optimizer.__init__          the place where an optimiser is made is noted (`optimizers`)
+Optimizer.zero_grad         the gradients that it clears are noted
 FSDPParamGroup              gathering and reducing shards is not recorded (`sharded`)
 DistributedDataParallel     buffers that it overwrites have new versions (`parallel`)
 PipelineStage               how it learns shapes is not recorded (`parallel`)

@@ -1,5 +1,5 @@
-"""Every private name of PyTorch that the recorder uses, in one place, with a fallback where a
-version does not have it.
+"""The private names of PyTorch that a recording replaces or calls, with a fallback where a version
+does not have one.
 
 Public names are used elsewhere directly. Tested with PyTorch 2.4, 2.13 and 2.15.
 """

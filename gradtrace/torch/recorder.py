@@ -142,7 +142,8 @@ class Recorder(TorchFunctionMode, EventStream):
         self.buffers: list[BufferRecord] = []
         self.parts: list[Shard] = []  # what the shards hold at the end
         self.shards: dict[int, Any] = {}  # by the id of a shard: FSDP2's notes of its parameter
-        # optimisers' steps: calls and passes before, place
+        # updates that end an iteration, also those that a GradScaler skipped: calls and passes
+        # before, place
         self.steps: list[tuple[int, int, int]] = []
         self.functions: dict[str, FirstCall] = {}  # the program's own Functions, by name
         self.unsettled: apply.Unsettled | None = None

@@ -325,7 +325,7 @@ def answer_of(recorded: record, losses: list[Any]) -> str:
     """Return the answer of `why` for the first name whose gradient is not finite; else what made
     the first bad value; else the statistics of the recording.
     """
-    from gradtrace.analysis.causes.order import not_finite
+    from gradtrace.analysis.causes.not_finite import not_finite
     from gradtrace.analysis.facts import Facts
     from gradtrace.views import why as view
     from gradtrace.views.layout import LayoutOptions
@@ -364,7 +364,7 @@ def cause_of(recorded: record, result: Any, losses: list[Any]) -> Any:
     """Return what made the first loss that is not finite; None if that is not known. In a step
     without a backward pass `why` would speak of gradients that are None.
     """
-    from gradtrace.analysis.causes.order import forward_cause
+    from gradtrace.analysis.causes.not_finite import forward_cause
 
     bad = next((loss for loss in losses if not math.isfinite(loss.item())), None)
     if bad is None or id(bad) not in recorded._ids:

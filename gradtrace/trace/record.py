@@ -185,7 +185,7 @@ class Operation(NamedTuple):
     @property
     def tensors(self) -> tuple[int, ...]:
         """The tensors that it read, in order."""
-        return tuple(o.tensor for o in self.inputs if o.tensor is not None)
+        return tuple([o.tensor for o in self.inputs if o.tensor is not None])
 
     @property
     def constants(self) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ class State:
         freed = self.freed - now
         return Frame(
             moment.kind,
-            caption(self.trace, moment),
+            moment_text(self.trace, moment),
             frozenset(hidden | lines),
             frozenset(marked),
             frozenset(self.flowed & self.keys),
@@ -147,7 +147,7 @@ def frames(drawn: Model) -> list[Frame]:
     return film
 
 
-def caption(trace: Trace, moment: Moment) -> str:
+def moment_text(trace: Trace, moment: Moment) -> str:
     """Describe a moment in words."""
     if moment.kind == FORWARD:
         return f"forward   {moment.text}"

@@ -14,6 +14,9 @@ A node has those of these facts that apply to it:
     value_text, grad_text    the value, and the gradient (kept or passed), in short
     line, text      the source line, and its text
     scope           the names of the open scopes around it, outermost first
+    sign            what an operation's box says: "flatten", "+ 1"
+    of, saved, freed    of a function: the results of its operation, what it saved, whether that is
+                    freed
     operations, copies    of a group: the number of its operations, and of its equal blocks or
                           leaves
     grad_range      of a stack of leaves: the smallest and the largest element of their gradients

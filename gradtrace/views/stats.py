@@ -13,7 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradtrace.analysis.stats import Bad, Module, Numbers, Stats, TensorStats
+from gradtrace.analysis.stats import (
+    Bad,
+    Module,
+    Numbers,
+    Stats,
+    TensorStats,
+    has_nothing_finite,
+)
 from gradtrace.lazy_names import words
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import bytes_text, counted, visible
@@ -145,7 +152,7 @@ def node_columns(shown: Sequence[TensorStats]) -> list[Column]:
 def number_cell(row: Numbers | Module | None, field: str) -> Cell:
     if row is None:
         return right("")
-    if row.nothing_finite:
+    if has_nothing_finite(row):
         return Cell("nan" if row.nan else "inf", "red", True)
     return cell(getattr(row, field))
 

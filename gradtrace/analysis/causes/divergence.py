@@ -11,7 +11,7 @@ from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause, Evidence, Fix
 from gradtrace.analysis.causes.cuts import of_several
 from gradtrace.analysis.causes.loops import updated
-from gradtrace.analysis.causes.order import forward_cause
+from gradtrace.analysis.causes.not_finite import forward_cause
 from gradtrace.analysis.causes.rates import rate_at, schedule_of
 from gradtrace.analysis.facts import Facts, is_finite, is_zero, loss_of
 from gradtrace.analysis.ledger.book import ledger_of

@@ -10,8 +10,8 @@ from gradtrace.analysis.causes import (
     holders,
     layout,
     loops,
+    not_finite,
     objectives,
-    order,
     partial,
     rates,
     scale,
@@ -79,7 +79,7 @@ QUESTIONS = (
         unless=("clips nothing", "scaled step"),
     ),
     Question(
-        order.not_finite,
+        not_finite.not_finite,
         {
             "nan in data": "a tensor was given, or written, with NaN",
             "inf in data": "a tensor was given, or written, with an infinity",

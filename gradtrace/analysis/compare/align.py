@@ -1,9 +1,10 @@
 """Which tensor of one run is which of the other.
 
-Inputs and parameters are paired by their names, results by their values where a value stands out,
-then operations by what they do to paired tensors, and what is left between two pairs in order, by
-operator and shape. Steps are aligned first. A pair says that two tensors have the same part in the
-two runs, not that their values are equal.
+What backward was called on is paired first, then inputs and parameters by their names, or by equal
+values, also transposed. Results are paired by their values where a value stands out, then
+operations by what they do to paired tensors, what is left between two pairs in order, by operator
+and shape, and the last leaves by shape. Steps are aligned first. A pair says that two tensors have
+the same part in the two runs, not that their values are equal.
 """
 
 from __future__ import annotations
@@ -221,7 +222,7 @@ class Alignment:
                     self.pair(i, j)
 
     def pair_roots(self) -> None:
-        """Pair what backward was called on, where a step has as many of these in both runs."""
+        """Pair what backward was called on, if both runs have as many of these."""
         roots = [
             [root for pass_ in run.trace.passes for root in pass_.roots if run.has(root)]
             for run in (self.a, self.b)

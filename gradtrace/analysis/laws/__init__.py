@@ -1,1 +1,3 @@
-"""What holds in every healthy training. Each law reads the ledger and yields its violations."""
+"""What a training keeps to; what breaks a remark may be meant. Each law reads the
+ledger and yields its violations.
+"""

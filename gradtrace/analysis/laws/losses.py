@@ -7,7 +7,7 @@ from math import prod
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, number_of
-from gradtrace.analysis.laws.results import SCALES, SUMS
+from gradtrace.analysis.laws.results import SCALES, SUMS, scaled
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import loads, made_by, named, numbers_in, operator, stores, unit
 from gradtrace.analysis.words import short_number
@@ -141,9 +141,7 @@ def others_compared(ledger: Ledger) -> Iterator[Cause]:
     """No sample is compared with itself in a classification of samples (a remark)."""
     facts = ledger.facts
     for loss in reversed(facts.calls_of(SOFTMAX)):
-        maker = facts.maker(loss.tensors[0]) if loss.tensors else None
-        while maker is not None and operator(maker) in SCALES and len(maker.tensors) == 1:
-            maker = facts.maker(maker.tensors[0])
+        maker = facts.maker(scaled(facts, loss.tensors[0])) if loss.tensors else None
         if maker is None or operator(maker) not in PRODUCTS or len(maker.tensors) != 2:
             continue
         left, right = (viewed(facts, i) for i in maker.tensors)

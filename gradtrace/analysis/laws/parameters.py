@@ -13,13 +13,14 @@ from gradtrace.analysis.ledger.gradients import CLEARED, LEFT
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import SHORT, named, optimiser_name
 from gradtrace.analysis.words import folded
-from gradtrace.annotations import Iterator, Sequence
+from gradtrace.annotations import Any, Iterator, Sequence
 from gradtrace.trace.record import BackwardStep, OptimiserRecord, Value
 
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
 SMALL = 0.1  # beside the largest gradient of a parameter
 NOISE = 1e-5  # beside the largest gradient of all
 MOST_KEPT = 0.5  # of the elements that a step may leave as they are
+SAMPLE = 64  # steps that show whether all are to be looked at
 
 
 def labels(facts: Facts, entries: Sequence[ParameterEntry]) -> str:
@@ -74,9 +75,10 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
         held = [
             entry
             for entry in ledger.trained
-            if number in entry.holders and not entry.writes and is_moved(entry)
+            if number in entry.holders and not entry.writes and len(entry.used) > 1
         ]
         norms = [(entry, [*map(norm_after, entry.used)]) for entry in held]
+        norms = [(entry, own) for entry, own in norms if is_moved(entry, own)]
         # what is small beside the others' gradients is what is left of terms that cancel
         least = NOISE * max((max(own) for _, own in norms), default=0.0)
         shares = [(entry, share_kept(entry, own)) for entry, own in norms if max(own) > least]
@@ -118,9 +120,16 @@ def share_kept(entry: ParameterEntry, norms: Sequence[float]) -> float:
     if len(values) <= len(turns) or any(t.value is None for t in entry.versions):
         return 0.0
     least = SMALL * max(norms)
-    rows = zip(turns, values, values[1:], strict=False)
-    shares = [kept(*row) for row, norm in zip(rows, norms, strict=False) if norm > least]
-    return sum(shares) / len(shares) if len(shares) > 1 else 0.0
+    steps = zip(norms, turns, values, values[1:], strict=False)
+    rows = [row for norm, *row in steps if norm > least]
+    if len(rows) < 2:
+        return 0.0
+    sample = mean_kept(rows[:: 1 + len(rows) // SAMPLE])
+    return mean_kept(rows) if sample > MOST_KEPT / 2 else sample
+
+
+def mean_kept(rows: Sequence[Sequence[Any]]) -> float:
+    return sum(kept(*row) for row in rows) / len(rows)
 
 
 def norm_after(turn: BackwardStep) -> float:
@@ -144,9 +153,10 @@ def kept(turn: BackwardStep, before: Value, after: Value) -> float:
     return float((own & (before.data == after.data)).sum() / max(own.sum(), 1))
 
 
-def is_moved(entry: ParameterEntry) -> bool:
+def is_moved(entry: ParameterEntry, norms: Sequence[float]) -> bool:
     """Whether steps used gradients of a parameter that are not 0."""
-    return len(entry.used) > 1 and not any(is_zero(turn.grad_after) for turn in entry.used)
+    pairs = zip(entry.used, norms, strict=True)
+    return not any(norm == 0 and is_zero(turn.grad_after) for turn, norm in pairs)
 
 
 def digits(dtype: str) -> str:

@@ -19,8 +19,8 @@ from gradtrace.annotations import Callable, Iterator, NamedTuple
 
 
 class Law(NamedTuple):
-    """A law with a sentence for each code. What violates a law that is a remark may be meant; one
-    of the causes `unless` explains a violation.
+    """A law with a sentence for each code. What violates a law that is a remark may be meant. One
+    of the causes `unless` explains a violation, so such a law is asked after the other questions.
     """
 
     check: Callable[[Ledger], Iterator[Cause]]

@@ -25,6 +25,7 @@ from math import inf, isfinite, log10
 
 from gradtrace.analysis.precision.shadows import VagueShadows
 from gradtrace.annotations import Any, Iterator, NamedTuple
+from gradtrace.engine.operators.op import Op
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.precision import ErrorSource, Measured
 from gradtrace.trace.record import Operation, Trace
@@ -76,6 +77,11 @@ class Errors:
     def maker(self, row: Measured) -> Operation | None:
         """Return the operation that a row is of."""
         return None if row.operation is None else self.trace.operations[row.operation]
+
+    def record(self, row: Measured) -> Op | None:
+        """Return the record of that operation's operator."""
+        operation = self.maker(row)
+        return None if operation is None else record_of(operation.name)
 
     def is_vague(self, i: int) -> bool:
         """Return whether a row only seems to be exact: its shadow has a larger error than
@@ -273,9 +279,7 @@ class Errors:
     def chooser(self, i: int) -> int:
         """Return the row whose elements a row only selects or moves: that one made them."""
         row = self.rows[i]
-        record = (
-            None if row.operation is None else record_of(self.trace.operations[row.operation].name)
-        )
+        record = self.record(row)
         sources = [j for j, share in self.sources(i) if share >= PART]
         moves = (
             record is not None

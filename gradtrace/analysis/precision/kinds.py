@@ -9,7 +9,6 @@ from math import inf, log10
 from gradtrace.analysis.precision.flow import NOT_FINITE, ROUNDING, Errors, Origin
 from gradtrace.analysis.terms import plain
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.trace.operands import record_of
 from gradtrace.trace.precision import Measured
 
 ENDS = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38}
@@ -41,7 +40,7 @@ def kind_of(errors: Errors, origin: Origin, name: str, digits: str) -> Kind:
     if seen is not None:
         return seen
     operation = errors.maker(row)
-    record = None if operation is None else record_of(operation.name)
+    record = errors.record(row)
     sums = operation is None or (
         record is not None and (record.sign in ("+", "-") or record.kind in SUMMING)
     )
@@ -149,8 +148,7 @@ def seen_in_facts(errors: Errors, i: int, row: Measured, name: str) -> Kind | No
         clause = f"{name} is rounded from {row.wide_input} to {row.dtype}"
         return Kind("cast", clause, (f"keep it in {row.wide_input}",))
     tiny = STARTS.get(row.dtype, 0.0)
-    operation = errors.maker(row)
-    record = None if operation is None else record_of(operation.name)
+    record = errors.record(row)
     if record is not None and record.sign == "/" and row.summand and row.summand < tiny * 1e3:
         clause = (
             f"a quotient of numbers that are at most {row.summand:.3g}, near the smallest "

@@ -13,7 +13,6 @@ from math import hypot, inf, sqrt
 
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.trace.array_summary import relative_size
-from gradtrace.trace.operands import record_of
 from gradtrace.trace.precision import Measured
 
 if TYPE_CHECKING:
@@ -76,11 +75,10 @@ class VagueShadows:
 
     def adds(self, row: Measured) -> bool:
         """Return whether a row is a sum or difference of its inputs."""
-        operation = self.errors.maker(row)
-        record = None if operation is None else record_of(operation.name)
-        if operation is None or record is None or row.passed is not None:
-            return operation is None
-        return record.sign in ("+", "-") or operation.name in ("sum", "mean")
+        record = self.errors.record(row)
+        if record is None or row.passed is not None:
+            return row.operation is None
+        return record.sign in ("+", "-") or record.name in ("sum", "mean")
 
     def passed_on(self, row: Measured, j: int) -> float:
         """Return what the error of an input makes of a row."""
@@ -101,7 +99,7 @@ class VagueShadows:
         if row.added or row.rounds:
             return unit
         operation = self.errors.maker(row)
-        record = None if operation is None else record_of(operation.name)
+        record = self.errors.record(row)
         if (
             operation is None
             or record is None

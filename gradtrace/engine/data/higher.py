@@ -1,4 +1,4 @@
-"""The functions of higher floors, and of `ops`, that tensors, nodes and records call.
+"""The functions of higher floors, of `ops` and of the command line that lower ones call.
 
 The modules that define them register them here, so that lower floors need not import higher ones.
 """

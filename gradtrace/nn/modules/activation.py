@@ -1,4 +1,4 @@
-"""Activation functions as modules; each calls the function of `nn.functional`.
+"""Activation functions as modules; most call the function of `nn.functional`.
 
 Classes with the same arguments share a base.
 """

@@ -86,7 +86,7 @@ def softshrink_kernel(x: Array, lambd: float) -> Array:
     return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0)).astype(x.dtype)
 
 
-# ---- records; each rule calls the backward operator of the same name (activation_backward.py)
+# ---- records; a derivative given as text calls an operator of activation_backward.py
 
 # fmt: off
 gelu_record = elementwise_op("gelu(self; approximate)", gelu_kernel,

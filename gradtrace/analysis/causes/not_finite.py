@@ -1,5 +1,5 @@
-"""Find the first NaN or infinity of a run: NaN before Inf, forward before backward, data before
-operations.
+"""Find the first NaN or infinity of a run: pass by pass, within one NaN before Inf, forward before
+backward, data before operations.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Symptom(NamedTuple):
 
 
 def first_symptom(facts: Facts) -> Symptom | None:
-    """Return the first value that is not finite and that a reader would notice: a root's, or a
-    stored gradient's.
+    """Return the first value that is not finite and that a reader would notice: a root's, a stored
+    gradient's, a parameter's after a step, else a named number's or one that an error speaks of.
     """
     bad = bad_gradients(facts)
     broken = broken_by_steps(facts)

@@ -29,7 +29,7 @@ PYODIDE = (
     "python_stdlib.zip",
     "pyodide-lock.json",
 )
-PAGE = ("index.html", "playground.css", "playground.js")
+PAGE = ("index.html", "playground.css", "playground.js", "worker.js")
 WHEELS = "https://cdn.jsdelivr.net/pyodide/v{version}/full/{file}"
 KEPT = {".py", ".txt", ".html", ".css", ".js", ".ttf", ".json"}
 
@@ -93,7 +93,7 @@ def make(folder: Path, packages: Path | None = None) -> None:
             shutil.copy(sources["pyodide"] / name, folder / "pyodide" / name)
         wheels = ["numpy"] if add_numpy(folder / "pyodide", packages) else []
         (folder / "wheels.json").write_text(json.dumps(wheels))
-        shutil.copy(sources["viz"] / "dist" / "viz-global.js", folder / "viz-global.js")
+        shutil.copy(sources["viz"] / "dist" / "viz.js", folder / "viz.js")
     for name in PAGE:
         shutil.copy(ROOT / "docs" / "playground" / name, folder / name)
     # as text, since some servers do not give out .py files

@@ -1,5 +1,5 @@
-// The page: a program on the left, gradtrace's answers on the right. gradtrace itself runs in the browser, by Pyodide;
-// viz.js draws. Everything comes from this folder.
+// The page: a program on the left, gradtrace's answers on the right. gradtrace itself runs in a worker (worker.js), so
+// that a program which does not end can be stopped.
 
 // Each example with the packages that it needs beside gradtrace: only those that can run are offered.
 const EXAMPLES = {
@@ -26,12 +26,13 @@ const EXAMPLES = {
 // the program stands beside it already, and a phone has no room for what the other tabs tell
 const SMALL = "<style>#source { display: none } @media (max-width: 50rem) { #side { display: none } #stage { flex: 1 1 0 } }</style>";
 const WAIT = 350; // milliseconds without a key before the program runs
+const LONG = 500; // milliseconds after which a run can be stopped
 
 const $ = (id) => document.getElementById(id);
-let answer = null; // Python's function
+let worker = null;
 let waiting = 0;
-let wheels = []; // packages that the folder has for Python, which are loaded when a program needs them
-let install = null;
+let running = null; // what the worker runs: its start, the timer of the button
+let next = false; // the program has changed meanwhile
 const given = {}; // by free name: what was typed for it
 
 function shared() {
@@ -51,23 +52,35 @@ function link() {
   history.replaceState(null, "", `#program=${code}`);
 }
 
-async function run() {
-  if (!answer) return;
-  const started = performance.now();
-  const program = $("program").value;
-  let found = JSON.parse(answer(program, JSON.stringify(given)));
-  if (found.needs && wheels.includes(found.needs)) {
-    clear(`Loading ${found.needs} …`);
-    await install(found.needs);
-    if (program !== $("program").value) return; // a later run shows the newer program
-    found = JSON.parse(answer(program, JSON.stringify(given)));
-  }
-  fields(found.inputs);
-  for (const view of ["values", "why", "trace"]) $(view).textContent = found[view];
-  $("error").hidden = !found.error;
-  $("error").textContent = found.error;
-  $("picture").srcdoc = found.page.replace("</head>", `${SMALL}</head>`); // "" after an error: no other program's picture
-  $("state").textContent = found.error ? "" : `${Math.round(performance.now() - started)} ms`;
+// Begins a run, or has one follow the present run: the newest program is the only one that counts.
+function run() {
+  next = running !== null || !worker;
+  if (next) return;
+  const button = setTimeout(() => {
+    $("stop").hidden = false;
+    $("state").textContent = "Running …";
+  }, LONG);
+  running = { start: performance.now(), button };
+  worker.postMessage({ program: $("program").value, values: JSON.stringify(given) });
+}
+
+function ended() {
+  clearTimeout(running?.button);
+  running = null;
+  $("stop").hidden = true;
+}
+
+function show(program, result) {
+  const time = performance.now() - running.start;
+  ended();
+  if (next) return run();
+  if (program !== $("program").value) return; // it runs soon
+  fields(result.inputs);
+  for (const view of ["values", "why", "trace"]) $(view).textContent = result[view];
+  $("error").hidden = !result.error;
+  $("error").textContent = result.error;
+  $("picture").srcdoc = result.page.replace("</head>", `${SMALL}</head>`); // "" after an error: no other program's picture
+  $("state").textContent = result.error ? "" : `${Math.round(time)} ms`;
   document.body.dataset.runs = Number(document.body.dataset.runs ?? 0) + 1;
 }
 
@@ -76,6 +89,15 @@ function clear(state) {
   $("picture").srcdoc = "";
   $("error").hidden = true;
   $("state").textContent = state;
+}
+
+// Python ends with its worker; the next one is loaded at once.
+function stop() {
+  worker.terminate();
+  ended();
+  next = false;
+  clear("Stopped. Change the program to run it again.");
+  load(false);
 }
 
 // A field for each name that the program leaves free.
@@ -127,6 +149,7 @@ addEventListener("hashchange", () => {
   $("program").value = text;
   run();
 });
+$("stop").addEventListener("click", stop);
 $("share").addEventListener("click", async () => {
   link();
   await navigator.clipboard?.writeText(location.href);
@@ -144,36 +167,34 @@ tabs.forEach((tab, i) => {
   });
 });
 
-const bytesOf = async (name) => {
-  const response = await fetch(name);
-  if (!response.ok) throw new Error(`${name}: ${response.status}`);
-  return new Uint8Array(await response.arrayBuffer());
-};
-
-async function load() {
-  const { loadPyodide } = await import("./pyodide/pyodide.mjs");
-  const here = new URL("./pyodide/", location.href).href;
-  const [python, viz, archive, own, found] = await Promise.all([
-    loadPyodide({ indexURL: here, packageBaseUrl: here }),
-    Viz.instance(),
-    bytesOf("gradtrace.zip"),
-    bytesOf("playground.py.txt"),
-    bytesOf("wheels.json"),
-  ]);
-  wheels = JSON.parse(new TextDecoder().decode(found));
-  document.body.dataset.wheels = wheels.join();
-  install = (name) => python.loadPackage(name);
-  for (const [name, example] of Object.entries(EXAMPLES))
-    if ((example.needs ?? []).every((one) => wheels.includes(one))) $("examples").append(new Option(name, name));
-  python.unpackArchive(archive, "zip", { extractDir: "/lib/gradtrace" });
-  python.registerJsModule("viz", { svg: (text) => viz.renderString(text, { format: "svg" }) });
-  python.runPython(new TextDecoder().decode(own));
-  answer = python.globals.get("answer");
-  await run();
+// A worker answers with the wheels of its folder once it is loaded, then with the result of each run.
+function load(runs) {
+  worker = null;
+  const python = new Worker("worker.js", { type: "module" });
+  python.onmessage = ({ data }) => {
+    if (data.result) show(data.program, data.result);
+    else if (data.loading) clear(`Loading ${data.loading} …`);
+    else if (data.failure) fail(data.failure);
+    else {
+      worker = python;
+      offer(data.wheels);
+      if (runs || next) run();
+    }
+  };
+  python.onerror = (event) => fail(event.message ?? "worker.js cannot be loaded");
 }
 
-load().catch((error) => {
+function offer(wheels) {
+  if (document.body.dataset.wheels !== undefined) return;
+  document.body.dataset.wheels = wheels.join();
+  for (const [name, example] of Object.entries(EXAMPLES))
+    if ((example.needs ?? []).every((one) => wheels.includes(one))) $("examples").append(new Option(name, name));
+}
+
+function fail(error) {
   $("state").textContent = "The playground cannot be loaded.";
   $("error").hidden = false;
   $("error").textContent = `${error}\nIts files are made by: python docs/make_playground.py SITE/playground`;
-});
+}
+
+load(true);

@@ -76,7 +76,11 @@ class Patches:
         _active.append(self.rec)
         engine = getattr(torch.autograd, private.ENGINE)
         self._replace(torch.autograd, private.ENGINE, passes.watched(self.rec, engine))
+        # with its other methods: the first replacement in a class is the dear one, and Module has
+        # many heirs
         self._replace(Module, private.MODULE_CALL, module_call(self.rec, private.module_call()))
+        for patch in list(training.patches()):
+            self._replace(*patch)
         function = private.function_base()
         name = private.FUNCTION_APPLY
         self._replace(function, name, classmethod(apply.applied(self.rec)))
@@ -89,8 +93,7 @@ class Patches:
         self._replace(parameter, "__new__", staticmethod(self.watching_groups(constructor)))
         optimizer = torch.optim.Optimizer
         self._replace(optimizer, "zero_grad", self.zeroing(optimizer.zero_grad))
-        for patch in list(training.patches()):
-            self._replace(*patch)
+        self._replace(optimizer, "__init__", optimizers.watched_init(self.rec, optimizer.__init__))
         self._replace(torch.amp.GradScaler, "step", self.scaling(torch.amp.GradScaler.step))
         for name in ("__enter__", "__exit__"):
             self._replace(
@@ -102,7 +105,6 @@ class Patches:
         self.watch_schedulers()
         self._replace(torch, "compile", self.compiling(torch.compile))
         self._replace(warnings, SHOW_WARNING, placed(getattr(warnings, SHOW_WARNING)))
-        self._replace(optimizer, "__init__", optimizers.watched_init(self.rec, optimizer.__init__))
         self.hooks = private.OptimizerHooks(self.stepping, self.stepped)
         self.hooks.__enter__()
         self.watch_groups()

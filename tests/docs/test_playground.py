@@ -129,6 +129,23 @@ def test_free_names_have_fields(site, browser):
     assert "a.grad is 5" in text(browser, "why")
 
 
+def test_a_program_that_does_not_end_is_stopped(site, browser):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get("about:blank")
+    browser.get(site)
+    runs(browser, 1)
+    browser.execute_script(CHANGE, "n = 1\nwhile n > 0:\n    n += 1\n")
+    stop = browser.find_element("id", "stop")
+    WebDriverWait(browser, WAIT).until(lambda _: stop.is_displayed())
+    assert text(browser, "state") == "Running …"
+    stop.click()
+    assert not stop.is_displayed() and text(browser, "state").startswith("Stopped.")
+    browser.execute_script(CHANGE, "x: leaf = 3\ny = x * x\n")
+    runs(browser, 2)
+    assert "x.grad is 6" in text(browser, "why")
+
+
 def text(browser, name):
     return browser.execute_script("return document.getElementById(arguments[0]).textContent", name)
 

@@ -18,8 +18,8 @@ __all__ = ["GradScaler", "autocast", "cuda", "custom_bwd", "custom_fwd", "is_aut
 
 F = TypeVar("F", bound=Callable[..., Any])
 DEVICES = (
-    "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta "
-    "hpu mtia privateuseone"
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, "
+    "mps, meta, hpu, mtia, privateuseone"
 )
 NO_BFLOAT16 = (
     "autocast on the CPU computes in bfloat16, which gradtrace does not have; pass enabled=False"
@@ -43,10 +43,9 @@ class autocast:
     ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        if device_type not in DEVICES.split():
+        if device_type not in DEVICES.split(", "):
             raise RuntimeError(
-                f"Expected one of {DEVICES.replace(' ', ', ')} device type at start of device "
-                f"string: {device_type}"
+                f"Expected one of {DEVICES} device type at start of device string: {device_type}"
             )
         if enabled and device_type == "cpu":
             raise RuntimeError(NO_BFLOAT16)
@@ -70,12 +69,15 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str = "cuda", cast_inputs: Any = None) -> Any:
-    """Decorate the forward of an autograd Function; nothing is cast where autocast is off."""
+    """Decorate the forward of an autograd Function.
+
+    The decorator returns the function unchanged: inputs are cast only where autocast is on.
+    """
     return (lambda function: function) if fwd is None else fwd
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str = "cuda") -> Any:
-    """Decorate the backward of an autograd Function."""
+    """Decorate the backward of an autograd Function; the decorator returns it unchanged."""
     return (lambda function: function) if bwd is None else bwd
 
 

@@ -11,7 +11,8 @@ from gradtrace.amp import custom_bwd, custom_fwd
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
-def warn_of(name: str) -> None:
+def warn_deprecated(name: str) -> None:
+    """Warn that `torch.cuda.amp.NAME` is deprecated."""
     warnings.warn(
         f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cuda', "
         "args...)` instead.",
@@ -24,7 +25,7 @@ class autocast(amp.autocast):
     """The older name of torch.amp.autocast("cuda")."""
 
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
-        warn_of("autocast")
+        warn_deprecated("autocast")
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 
@@ -39,7 +40,7 @@ class GradScaler(amp.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        warn_of("GradScaler")
+        warn_deprecated("GradScaler")
         super().__init__(
             "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
         )

@@ -20,8 +20,8 @@ class GradScaler:
     """Scale losses, unscale gradients, and skip the steps whose gradients are not finite.
 
     For "cuda" it is off, with PyTorch's warning: `scale` returns its argument and `step` calls the
-    optimiser's. On "cpu" the scale is multiplied by `backoff_factor` after a step with an inf or
-    nan, and by `growth_factor` after `growth_interval` steps without one.
+    optimiser's `step`. On "cpu" the scale is multiplied by `backoff_factor` after a step with an
+    inf or nan, and by `growth_factor` after `growth_interval` steps without one.
     """
 
     def __init__(
@@ -110,13 +110,14 @@ class GradScaler:
             raise RuntimeError("step() has already been called since the last update().")
         if state.stage == "ready":
             self._unscale(optimizer)
-        if not any(True for _ in gradients(optimizer)):
+        if not list(gradients(optimizer)):
             raise AssertionError("No inf checks were recorded for this optimizer.")
         state.stage = "stepped"
         running.watcher.scaled(optimizer, self._scale, state.found_inf)
         if not state.found_inf:
             return optimizer.step(*args, **kwargs)
-        running.keeper.stepped(optimizer)  # the end of an iteration, although nothing is updated
+        # The skipped step still ends an iteration.
+        running.keeper.stepped(optimizer)
         return None
 
     def update(self, new_scale: Any = None) -> None:
@@ -149,6 +150,7 @@ class GradScaler:
         return self._scale if self._enabled else 1.0
 
     def is_enabled(self) -> bool:
+        """Return whether the scaler is on: False for "cuda" and with enabled=False."""
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class dual_level:
     def __enter__(self) -> int:
         if dual_level.current is not None:
             raise RuntimeError("Nested forward mode AD is not supported at the moment")
-        self.recorded = state.grad_enabled
+        self.outer_grad_enabled = state.grad_enabled
         self.modes = using(grad_enabled=True)
         self.modes.__enter__()
         self.level = Level(forward=True)
@@ -74,32 +74,28 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """Return a tensor's value, and its tangent; None if it does not depend on a dual tensor."""
-    running = dual_level.current
-    if running is None or not running.duals or not tensor.requires_grad:
+    current = dual_level.current
+    if current is None or not current.duals or not tensor.requires_grad:
         return UnpackedDualTensor(tensor, None)
     with enable_grad():
-        cotangent = running.level.leaf(torch_function("zeros_like")(tensor).detach())
-        pulled = grad(
-            tensor,
-            [dual for dual, _ in running.duals],
-            cotangent,
-            create_graph=True,
-            allow_unused=True,
-        )
-        pairs = [
-            (p, tangent)
-            for p, (_, tangent) in zip(pulled, running.duals, strict=True)
-            if p is not None
-        ]
-        if not pairs:
+        cotangent = current.level.leaf(torch_function("zeros_like")(tensor).detach())
+        duals, all_tangents = zip(*current.duals, strict=True)
+        vjps = grad(tensor, duals, cotangent, create_graph=True, allow_unused=True)
+        used_vjps = []
+        tangents = []
+        for vjp, tangent in zip(vjps, all_tangents, strict=True):
+            if vjp is not None:
+                used_vjps.append(vjp)
+                tangents.append(tangent)
+        if not tangents:
             return UnpackedDualTensor(tensor, None)
-        outside = running.level.depends_on_outside((tensor, *(tangent for _, tangent in pairs)))
+        outside = current.level.depends_on_outside((tensor, *tangents))
         derivatives = gradients(
-            [p for p, _ in pairs],
+            used_vjps,
             [cotangent],
-            [t for _, t in pairs],
-            create_graph=running.recorded and outside,
+            tangents,
+            create_graph=current.outer_grad_enabled and outside,
             retain_graph=True,
         )
-    with using(grad_enabled=running.recorded):
-        return UnpackedDualTensor(*running.level.leave((tensor, *derivatives)))
+    with using(grad_enabled=current.outer_grad_enabled):
+        return UnpackedDualTensor(*current.level.leave((tensor, *derivatives)))

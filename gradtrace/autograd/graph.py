@@ -164,11 +164,13 @@ def register_multi_grad_hook(
 
 
 def first_of_pass(fn: Callable[..., None]) -> Callable[[Tensor], None]:
-    seen: list[int] = []
+    """Return a hook that calls `fn` with the first gradient that it gets in each backward pass."""
+    last_pass: int | None = None
 
     def hook(gradient: Tensor) -> None:
-        if seen[-1:] != [state.running.number]:
-            seen[:] = [state.running.number]
+        nonlocal last_pass
+        if last_pass != state.running.number:
+            last_pass = state.running.number
             fn(gradient)
 
     return hook
@@ -182,23 +184,25 @@ class Gather:
     def __init__(self, fn: Callable[..., None], nodes: list[EngineNode | None]) -> None:
         self.fn = fn
         self.nodes = nodes
-        self.gradients: dict[int, dict[int, Tensor]] = {}  # by the number of the pass
+        # The gradients of each pass, by the number of the pass and the index of the tensor.
+        self.gradients: dict[int, dict[int, Tensor]] = {}
 
     def hook(self, index: int) -> Callable[[Tensor], None]:
+        """Return the hook of tensor `index`."""
+
         def hook(gradient: Tensor) -> None:
-            run = state.running
-            gradients = self.gradients.setdefault(run.number, {})
+            running = state.running
+            gradients = self.gradients.setdefault(running.number, {})
             gradients[index] = gradient
-            if len(gradients) == sum(
-                node is not None and run.will_run(node) for node in self.nodes
-            ):
+            expected = sum(node is not None and running.will_run(node) for node in self.nodes)
+            if len(gradients) == expected:
                 self.fn([gradients.get(i) for i in range(len(self.nodes))])
-                del self.gradients[run.number]
+                del self.gradients[running.number]
 
         return hook
 
 
-# Loaded when used; it is written with the hooks above.
+# Loaded when used, because its module imports this one.
 __getattr__, _names = attach(
     __name__,
     {"allow_mutation_on_saved_tensors": "gradtrace.autograd.mutation"},

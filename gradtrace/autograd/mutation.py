@@ -25,9 +25,9 @@ class Handle:
     __slots__ = ("__weakref__",)
 
 
-class Writes:
-    """A replacement for `state.keeper`: it announces a write to `context`, then to the keeper that
-    it replaces.
+class CopyingKeeper:
+    """A replacement for `state.keeper`: before each write it has `context` copy the saved tensors
+    concerned, then it calls the keeper that it replaces.
     """
 
     def __init__(self, context: allow_mutation_on_saved_tensors) -> None:
@@ -55,22 +55,22 @@ class allow_mutation_on_saved_tensors:
         self.cloned: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
         self.original: WeakKeyDictionary[Handle, Tensor] = WeakKeyDictionary()
         self.tid_to_weakhandle: WeakValueDictionary[tuple[int, int], Handle] = WeakValueDictionary()
-        # by the identity of the version counter of a storage
+        # The handles of a storage, by the identity of its version counter.
         self._by_storage: dict[int, WeakSet[Handle]] = {}
         self._hooks = saved_tensors_hooks(self._pack, self._unpack)
         self._is_entered = False
 
     def _pack(self, tensor: Tensor) -> Handle:
-        # not the tensor: its history may hold the node that keeps the handle
-        kept = tensor.detach()
+        # Keep a tensor without history: the history may hold the node that stores the handle.
+        detached = tensor.detach()
         tid = (id(tensor.counter()), tensor._version)
         handle = self.tid_to_weakhandle.get(tid)
         saved = None if handle is None else self.original.get(handle)
-        if handle is not None and saved is not None and saved.is_set_to(kept):
+        if handle is not None and saved is not None and saved.is_set_to(detached):
             return handle
         handle = Handle()
         self.tid_to_weakhandle[tid] = handle
-        self.original[handle] = kept
+        self.original[handle] = detached
         self._by_storage.setdefault(id(tensor.counter()), WeakSet()).add(handle)
         return handle
 
@@ -98,15 +98,15 @@ class allow_mutation_on_saved_tensors:
         ):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         self._hooks.__enter__()
-        self._writes = using(keeper=Writes(self))
-        self._writes.__enter__()
+        self._keeper = using(keeper=CopyingKeeper(self))
+        self._keeper.__enter__()
         self._is_entered = True
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._is_entered = False
-        self._writes.__exit__(*exc)
-        del self._writes
+        self._keeper.__exit__(*exc)
+        del self._keeper
         self._hooks.__exit__(*exc)
         self.cloned.clear()
         self.original.clear()

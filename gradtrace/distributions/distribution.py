@@ -44,7 +44,8 @@ class Distribution:
         event_shape: Any = Size(()),
         validate_args: bool | None = None,
     ) -> None:
-        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        self._batch_shape = Size(batch_shape)
+        self._event_shape = Size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
@@ -59,10 +60,9 @@ class Distribution:
 
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
-            if name not in vars(self) and isinstance(
-                getattr(type(self), name, None), computed_once
-            ):
-                continue
+            declared = getattr(type(self), name, None)
+            if name not in vars(self) and isinstance(declared, computed_once):
+                continue  # Computed from a parameter that was checked.
             value = getattr(self, name)
             if not holds(constraint, value):
                 raise ValueError(
@@ -92,9 +92,8 @@ class Distribution:
         for name in self.arg_constraints:
             if name in vars(self):
                 value = vars(self)[name]
-                setattr(
-                    new, name, value.expand((*batch_shape, *value.shape[len(self._batch_shape) :]))
-                )
+                event_shape = value.shape[len(self._batch_shape) :]
+                setattr(new, name, value.expand((*batch_shape, *event_shape)))
         for name in self._parts:
             setattr(new, name, getattr(self, name).expand(batch_shape))
         new._batch_shape = batch_shape
@@ -128,7 +127,7 @@ class Distribution:
         )
         return self.sample((n,))
 
-    # ---- what the subclasses give
+    # ---- defined by subclasses
 
     @property
     def support(self) -> Any:
@@ -137,14 +136,17 @@ class Distribution:
 
     @property
     def mean(self) -> Tensor:
+        """The mean, of shape `batch_shape + event_shape`."""
         raise NotImplementedError
 
     @property
     def mode(self) -> Tensor:
+        """The most probable value, of shape `batch_shape + event_shape`."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Tensor:
+        """The variance of each element, of shape `batch_shape + event_shape`."""
         raise NotImplementedError
 
     stddev = derived(lambda self: self.variance.sqrt())
@@ -159,9 +161,11 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value: Any) -> Tensor:
+        """Return the cumulative distribution function: the probability of at most `value`."""
         raise NotImplementedError
 
     def icdf(self, value: Any) -> Tensor:
+        """Return the inverse of `cdf`: the quantile of the probability `value`."""
         raise NotImplementedError
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
@@ -169,9 +173,11 @@ class Distribution:
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
+        """Return the entropy in nats, of shape `batch_shape`."""
         raise NotImplementedError
 
     def perplexity(self) -> Tensor:
+        """Return exp(entropy), of shape `batch_shape`."""
         return torch.exp(self.entropy())
 
     # ---- checks and text
@@ -216,8 +222,8 @@ class ExponentialFamily(Distribution):
 
 
 class computed_once:
-    """Descriptor of a parameter that is computed from another one at its first use, and then
-    stored.
+    """Descriptor of a parameter that is computed from another parameter on first use and then
+    cached.
     """
 
     def __init__(self, compute: Callable[[Any], Tensor]) -> None:
@@ -267,15 +273,11 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     dtype = tensors[0].dtype if tensors else torch.get_default_dtype()
     shape = torch.broadcast_shapes(*(v.shape for v in tensors))
     with unrecorded():
-        constants = [
-            None if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype).expand(shape)
+        operands = [
+            v if isinstance(v, Tensor) else torch.tensor(v, dtype=dtype).expand(shape)
             for v in values
         ]
-    return tuple(
-        torch.broadcast_tensors(
-            *(v if tensor is None else tensor for v, tensor in zip(values, constants))
-        )
-    )
+    return tuple(torch.broadcast_tensors(*operands))
 
 
 def shape_of(tensor: Tensor, *parameters: Any) -> Any:
@@ -327,7 +329,9 @@ class ProbsOrLogits(Distribution):
         return logits_to_probs(self.logits, is_binary=True)
 
     def _set_either(self, probs: Any, logits: Any, *others: Any) -> tuple[Tensor, ...]:
-        """Set the one that is given, broadcast with others; return these."""
+        """Set `probs` or `logits`, whichever is given, broadcast with `others`; return the
+        broadcast `others`. Raises ValueError unless exactly one of the two is given.
+        """
         if (probs is None) == (logits is None):
             raise ValueError(EITHER)
         *rest, parameter = broadcast_all(*others, logits if probs is None else probs)

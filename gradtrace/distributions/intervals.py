@@ -52,8 +52,8 @@ class Uniform(Distribution):
 
     def cdf(self, value: Any) -> Tensor:
         self._check_value(value)
-        share: Tensor = (value - self.low) / (self.high - self.low)
-        return share.clamp(min=0, max=1)
+        fraction: Tensor = (value - self.low) / (self.high - self.low)
+        return fraction.clamp(min=0, max=1)
 
     def icdf(self, value: Any) -> Tensor:
         return value * (self.high - self.low) + self.low
@@ -79,10 +79,8 @@ class Exponential(ExponentialFamily):
     variance = derived(lambda self: self.rate.pow(-2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return (
-            torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_()
-            / self.rate
-        )
+        drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype)
+        return drawn.exponential_() / self.rate
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:
         return self.rate.log() - self.rate * value
@@ -118,7 +116,8 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         value = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # in place, outside the graph
+        # PyTorch clamps the sample in place and outside the graph.
+        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)
         return value
 
     def log_prob(self, value: Any) -> Tensor:
@@ -145,7 +144,7 @@ class Gamma(ExponentialFamily):
 
 
 class Dirichlet(ExponentialFamily):
-    """Vectors of probabilities; concentration [..., n]."""
+    """The Dirichlet distribution of n probabilities with sum 1, for a concentration [..., n]."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex

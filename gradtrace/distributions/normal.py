@@ -77,9 +77,8 @@ class Laplace(_LocationScale):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         low = torch.finfo(self.loc.dtype).eps - 1
-        uniform = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).uniform_(
-            low, 1
-        )
+        drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype)
+        uniform = drawn.uniform_(low, 1)
         return self.loc - self.scale * uniform.sign() * torch.log1p(-uniform.abs())
 
     def _log_prob_of_checked(self, value: Any) -> Tensor:
@@ -98,7 +97,7 @@ class Laplace(_LocationScale):
         return 1 + torch.log(2 * self.scale)
 
 
-# ---- several dims
+# ---- vectors
 
 
 class MultivariateNormal(Distribution):
@@ -209,16 +208,17 @@ def squared_distance(factor: Tensor, x: Tensor) -> Tensor:
     """
     n = x.shape[-1]
     outer = x.ndim - 1 - (factor.ndim - 2)
-    split: list[int] = list(x.shape[:outer])
-    for of_factor, of_x in zip(factor.shape[:-2], x.shape[outer:-1]):
-        split += [of_x // of_factor, of_factor]
-    last = outer + 2 * (factor.ndim - 2)
-    order = [*range(outer), *range(outer, last, 2), *range(outer + 1, last, 2), last]
-    apart = x.reshape((*split, n)).permute(order)
+    # Split each batch dim of x in two: the vectors that share a factor, and the factors.
+    shape: list[int] = list(x.shape[:outer])
+    for factor_size, x_size in zip(factor.shape[:-2], x.shape[outer:-1]):
+        shape += [x_size // factor_size, factor_size]
+    last = len(shape)
+    # Move the dims of the factors behind the others.
+    order = [*range(outer), *range(outer, last, 2), *range(outer + 1, last, 2)]
+    grouped = x.reshape((*shape, n)).permute((*order, last))
     flat_factor = factor.reshape(-1, n, n)
-    columns = apart.reshape(-1, flat_factor.shape[0], n).permute(1, 2, 0)
+    columns = grouped.reshape(-1, flat_factor.shape[0], n).permute(1, 2, 0)
     squares = torch.linalg.solve_triangular(flat_factor, columns, upper=False).pow(2).sum(-2).t()
-    distances = squares.reshape(apart.shape[:-1])
-    batch = factor.ndim - 2
-    back = [*range(outer), *(d for i in range(batch) for d in (outer + i, outer + batch + i))]
-    return distances.permute(back).reshape(x.shape[:-1])
+    distances = squares.reshape(grouped.shape[:-1])
+    inverse_order = sorted(range(last), key=order.index)
+    return distances.permute(inverse_order).reshape(x.shape[:-1])

@@ -135,8 +135,8 @@ class TransformedDistribution(Distribution):
         if not self.transforms:
             return self.base_dist.support
         support = self.transforms[-1].codomain
-        more = len(self._event_shape) - support.event_dim
-        return constraints.independent(support, more) if more > 0 else support
+        missing_dims = len(self._event_shape) - support.event_dim
+        return constraints.independent(support, missing_dims) if missing_dims > 0 else support
 
     has_rsample = derived(lambda self: self.base_dist.has_rsample)
 
@@ -156,16 +156,16 @@ class TransformedDistribution(Distribution):
         total = 0.0
         for transform in reversed(self.transforms):
             x = transform.inv(value)
-            logarithm = transform.log_abs_det_jacobian(x, value)
-            total = total - sum_rightmost(logarithm, event_dim - transform.event_dim)
+            log_det = transform.log_abs_det_jacobian(x, value)
+            total = total - sum_rightmost(log_det, event_dim - transform.event_dim)
             value = x
-        rest: Tensor = sum_rightmost(
+        base_log_prob: Tensor = sum_rightmost(
             self.base_dist.log_prob(value), event_dim - len(self.base_dist.event_shape)
         )
-        return total + rest
+        return total + base_log_prob
 
-    def _rising(self, probability: Any) -> Any:
-        """Return p, or 1 - p where the transforms fall."""
+    def _monotonize_cdf(self, probability: Any) -> Any:
+        """Return p where the composed transform increases, and 1 - p where it decreases."""
         sign: Any = 1
         for transform in self.transforms:
             sign = sign * transform.sign
@@ -178,14 +178,16 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._rising(self.base_dist.cdf(value))
+        return self._monotonize_cdf(self.base_dist.cdf(value))
 
     def icdf(self, value: Any) -> Tensor:
-        return self._transformed(self.base_dist.icdf(self._rising(value)))
+        return self._transformed(self.base_dist.icdf(self._monotonize_cdf(value)))
 
 
 class LogNormal(TransformedDistribution):
-    """The exponential of a normal number."""
+    """The log-normal distribution: `exp(x)` for a normal x with mean `loc` and standard deviation
+    `scale`.
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive

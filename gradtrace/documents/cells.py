@@ -13,9 +13,9 @@ from typing import NamedTuple
 MAGIC = re.compile(r"^(\s*)(%{1,2}|!|\?)\s*([\w./-]+)(.*)$")
 ASSIGNED = re.compile(r"^\s*[\w, ]+=\s*([%!])\s*([\w-]+)")
 HELP = re.compile(r"^(\s*)[\w.]+\?{1,2}\s*$")
-RUN_BY = ("time", "timeit", "capture", "prun")  # magics that run the code they are given
+RUN_BY = ("time", "timeit", "capture", "prun")  # magics that run the code after them
 MAGIC_CELL = re.compile(r"%%gradtrace(\s|$)")
-COMMENT = re.compile(r"^\s*(#.*)?$")
+NO_EFFECT = re.compile(r"^\s*(pass|#.*)?\s*$")
 
 
 class Cell(NamedTuple):
@@ -49,40 +49,32 @@ def runnable(label: str, line: int, text: str) -> Cell:
     """Return a cell without the lines that are not Python, or with the reason why it cannot run."""
     magic, _, program = text.lstrip().partition("\n")
     if MAGIC_CELL.match(magic):
-        return of_magic(label, line, magic, program)
+        return magic_cell(label, line, magic, program)
     code, left_out, reason = without_magics(text)
+    if left_out and all(map(NO_EFFECT.match, code.split("\n"))):
+        reason = f"it has only {', '.join(left_out)}"
     if reason:
         return Cell(label, line, text, skipped=reason)
-    if left_out and all(
-        code_line.strip() == "pass" or COMMENT.match(code_line) for code_line in code.split("\n")
-    ):
-        return Cell(label, line, text, skipped=f"it has only {', '.join(left_out)}")
-    return Cell(
-        label, line, code, left_out=left_out, skipped="" if is_python(code) else "it is not Python"
-    )
+    reason = "" if is_python(code) else "it is not Python"
+    return Cell(label, line, code, left_out=left_out, skipped=reason)
 
 
-def of_magic(label: str, line: int, magic: str, program: str) -> Cell:
+def magic_cell(label: str, line: int, magic: str, program: str) -> Cell:
     """Return the cell of `%%gradtrace why w` above a program."""
     try:
         _, *words = shlex.split(magic)
     except ValueError as error:
-        return Cell(
-            label,
-            line,
-            program,
-            skipped=f"its first line is not a command line: {str(error).lower()}",
-        )
+        reason = f"its first line is not a command line: {str(error).lower()}"
+        return Cell(label, line, program, skipped=reason)
     if not words or not program.strip():
-        return Cell(
-            label, line, program, skipped="it is a %%gradtrace cell without a command or a program"
-        )
+        reason = "it is a %%gradtrace cell without a command or a program"
+        return Cell(label, line, program, skipped=reason)
     return Cell(label, line, program, command=(words[0], "-", *words[1:]), is_magic=True)
 
 
 def without_magics(text: str) -> tuple[str, tuple[str, ...], str]:
-    """Return the code with `%magic` and `!shell` lines replaced by `pass`, their names, and why it
-    cannot run ("": it can).
+    """Return the code with `%magic` and `!shell` lines replaced by `pass`, the names of these, and
+    the reason why the cell cannot run ("" if it can).
 
     The line numbers stay the same.
     """

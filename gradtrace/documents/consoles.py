@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 
 from gradtrace.documents.cells import Cell
 
@@ -32,35 +33,36 @@ def commands(text: str, label: str, line: int, indent: str) -> Iterator[Cell]:
     """
     lines = text.removesuffix("\n").split("\n")
     starts = [i for i, text_line in enumerate(lines) if text_line.startswith(PROMPT)]
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True), 1):
+    for number, (start, end) in enumerate(pairwise([*starts, len(lines)]), 1):
         first = start + 1
         while first < end and lines[first - 1].endswith("\\"):
             first += 1
         code = "\n".join(lines[start:first]).removeprefix(PROMPT)
         output = "\n".join(lines[first:end]).strip("\n")
-        record, place = (
-            (None, None) if not output else (f"{output}\n", (line - 1 + first, line - 1 + end))
-        )
         name = f"{label}.{number}" if len(starts) > 1 else label
-        yield command_cell(name, line + start, code)._replace(
-            record=record, record_at=place, prefix=indent
-        )
+        cell = command_cell(name, line + start, code)._replace(prefix=indent)
+        if output:
+            place = (line - 1 + first, line - 1 + end)
+            cell = cell._replace(record=f"{output}\n", record_at=place)
+        yield cell
 
 
 def command_cell(label: str, line: int, code: str) -> Cell:
     """Return the cell of a command line: its words, or the reason why it is not run."""
     joined = code.replace("\\\n", " ")
-    unquoted = QUOTED.sub(
-        lambda match: "'" if match[0][0] == "'" or not IN_QUOTES.search(match[0]) else "$", joined
-    )
+    unquoted = QUOTED.sub(quoted_syntax, joined)
     try:
         words = shlex.split(joined, comments=True)
     except ValueError as error:
         return Cell(label, line, code, skipped=f"it is not a command line: {str(error).lower()}")
     if SHELL.search(unquoted):
-        return Cell(
-            label, line, code, skipped="it needs a shell, and only plain command lines are run"
-        )
+        reason = "it needs a shell, and only plain command lines are run"
+        return Cell(label, line, code, skipped=reason)
     if words[:1] != ["gradtrace"]:
         return Cell(label, line, code, skipped="it is another program's command line")
     return Cell(label, line, code, command=tuple(words[1:]))
+
+
+def quoted_syntax(match: re.Match[str]) -> str:
+    """Return "$" for a quoted text in which the shell would substitute something, else "'"."""
+    return "$" if match[0][0] == '"' and IN_QUOTES.search(match[0]) else "'"

@@ -29,8 +29,7 @@ def examples(text: str, label: str, line: int, indent: str) -> Iterator[Cell]:
         if example.options.get(doctest.SKIP):
             yield Cell(name, start, example.source, skipped="it is marked +SKIP")
             continue
-        length = example.source.count("\n")
-        first = start - 1 + length
+        first = start - 1 + example.source.count("\n")
         want = example.want if example.exc_msg is None else example.exc_msg
         yield Cell(
             name,

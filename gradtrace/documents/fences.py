@@ -3,14 +3,15 @@
 A fence marked python is code. The next fence after it is its record if it is bare or marked as
 output (`text`, `output`, `console`) and no heading stands between. A python fence after a line that
 announces a result is a record too if it is not code, and so is an indented block right after the
-code, as nbconvert writes outputs. A fence that begins with `>>> ` is run as
-doctest does, one cell for each example; of a terminal's, each `$ gradtrace ...` is a cell.
+code, as nbconvert writes outputs. A fence that begins with `>>> ` is run as doctest does, with one
+cell for each example. In a fence that shows a terminal, each `$ gradtrace ...` is a cell.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from gradtrace.documents import consoles, doctests
 from gradtrace.documents.cells import Cell, is_printed, is_python, runnable
@@ -116,9 +117,7 @@ def is_doctest(text: str, language: str) -> bool:
     all.
     """
     first = next((line for line in text.split("\n") if line.strip()), "")
-    return first.lstrip().startswith(">>> ") and (
-        language in CODE or language in OUTPUT or language == "doctest"
-    )
+    return first.lstrip().startswith(">>> ") and language in CODE | OUTPUT | {"doctest"}
 
 
 def indent_of(opening: str, body: list[str]) -> str:
@@ -128,14 +127,10 @@ def indent_of(opening: str, body: list[str]) -> str:
     match = re.match(r"[\s>*\-]*", opening)
     mark = match[0] if match else ""
     written = [line for line in body if line.strip()]
-    return next(
-        (
-            prefix
-            for prefix in (mark, " " * len(mark))
-            if all(line.startswith(prefix) for line in written)
-        ),
-        "",
-    )
+    for prefix in (mark, " " * len(mark)):
+        if all(line.startswith(prefix) for line in written):
+            return prefix
+    return ""
 
 
 def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
@@ -146,8 +141,8 @@ def fences(lines: list[str]) -> Iterator[tuple[int, int, str]]:
         if match is None:
             continue
         if opened is None:
-            opened = (i + 1, match.group(1), match.group(2))
-        elif match.group(1).startswith(opened[1]) and not match.group(2):
+            opened = (i + 1, match[1], match[2])
+        elif match[1].startswith(opened[1]) and not match[2]:
             yield opened[0], i, opened[2]
             opened = None
 
@@ -157,18 +152,23 @@ def inline(cell: Cell, lines: list[str], start: int, end: int) -> Cell:
     result is `tensor([5.])`.".
     """
     first = next((i for i in range(start, end) if lines[i].strip()), end)
-    last = first
-    for i in range(first, end if lines[start - 1].startswith(("`", "~")) else first):
-        if lines[i].strip() and not lines[i].startswith(INDENT):
-            break
-        last = i + 1 if lines[i].strip() else last
-    # empty lines separate what was printed from a value
-    block = "\n".join(line.removeprefix(INDENT) for line in lines[first:last])
-    record = EMPTY.sub("\n", block) + "\n"
-    if last > first:
-        return cell._replace(record=record, record_at=(first, last), prefix=INDENT)
-    for line in lines[first : min(first + 1, end)]:
-        match = INLINE.search(line)
-        if match is not None and RESULT.search(line[: match.start()]):
-            return cell._replace(record=match.group(1) + "\n")
+    if first == end:
+        return cell
+    is_at_margin = lines[start - 1].startswith(("`", "~"))
+    if is_at_margin and lines[first].startswith(INDENT):
+        block = list(takewhile(is_indented, lines[first:end]))
+        while not block[-1].strip():
+            block.pop()
+        # Empty lines separate what was printed from the value of the cell.
+        record = EMPTY.sub("\n", "\n".join(line.removeprefix(INDENT) for line in block)) + "\n"
+        place = (first, first + len(block))
+        return cell._replace(record=record, record_at=place, prefix=INDENT)
+    match = INLINE.search(lines[first])
+    if match is not None and RESULT.search(lines[first][: match.start()]):
+        return cell._replace(record=match[1] + "\n")
     return cell
+
+
+def is_indented(line: str) -> bool:
+    """Whether a line can be part of an indented block, as empty lines can."""
+    return line.startswith(INDENT) or not line.strip()

@@ -2,13 +2,13 @@
 
 Its floors, from the top; imports go down:
 
-    calls/      what a program does: call an operator, change a tensor in place, call a Function
-    reverse/    what backward does: plans, saved values, rules evaluated, hooks, the pass,
-                `backward` and `grad`
-    operators/  what is known of operators: the record, the namespaces of rules, promotion,
+    calls/      calls of a program: operators, changes of a tensor in place, Functions
+    reverse/    backward: plans, saved values, evaluation of rules, hooks, the pass, `backward`
+                and `grad`
+    operators/  properties of operators: the record, the namespaces of rules, promotion,
                 broadcasting
-    data/       what there is: Tensor and its fields, Node, dtypes, the modes (`state`), a tensor's
-                text
+    data/       data structures: Tensor and its fields, Node, dtypes, the modes (`state`), a
+                tensor's text
 
 The engine contains no operators: `ops` supplies their records. It does not depend on source text:
 an expression sets `state.origin`, a number, which the engine copies into nodes.

@@ -143,8 +143,8 @@ def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
 
 
 def _samples(leaves: list[Any], dims: list[Any], size: int) -> Iterator[list[Any]]:
-    """Yield the arguments of each sample. An empty batch has one sample of zeros, which shows what
-    the result is.
+    """Yield the arguments of each sample. An empty batch yields one sample of zeros, which shows
+    the structure and shapes of the result.
     """
     pairs = list(zip(leaves, dims, strict=True))
     if not size:
@@ -164,11 +164,9 @@ def _stacked(func: Any, outputs: list[Any], out_dims: Any, size: int) -> Any:
 
 
 def _output_dims(func: Any, out_dims: Any, spec: TreeSpec) -> list[Any]:
-    dims_tree = (
-        out_dims[0]
-        if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1
-        else out_dims
-    )
+    dims_tree = out_dims
+    if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        dims_tree = out_dims[0]
     dims = broadcast(dims_tree, spec)
     if dims is None or (spec.kind is None and isinstance(dims_tree, (tuple, list, dict))):
         raise ValueError(

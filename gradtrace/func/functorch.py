@@ -19,7 +19,7 @@ def make_functional(
     model: Any, disable_autograd_tracking: bool = False
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return f(params, *inputs), which calls a copy of the model with these parameters, and the
-    parameters.
+    copy's parameters.
     """
     function, params, buffers = make_functional_with_buffers(model, disable_autograd_tracking)
 
@@ -32,28 +32,28 @@ def make_functional(
 def make_functional_with_buffers(
     model: Any, disable_autograd_tracking: bool = False
 ) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Return f(params, buffers, *inputs), which calls a copy of the model, and its parameters and
-    buffers.
+    """Return f(params, buffers, *inputs), which calls a copy of the model with these tensors, and
+    the copy's parameters and buffers.
     """
-    own = copy.deepcopy(model)
-    named = dict(own.named_parameters())
-    buffered = dict(own.named_buffers())
+    module = copy.deepcopy(model)
+    parameters = dict(module.named_parameters())
+    own_buffers = dict(module.named_buffers())
     if disable_autograd_tracking:
-        for parameter in named.values():
+        for parameter in parameters.values():
             parameter.requires_grad_(False)
 
     def functional(params: Sequence[Any], buffers: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
-        tensors = dict(zip((*named, *buffered), (*params, *buffers), strict=True))
-        return functional_call(own, tensors, args, kwargs)
+        tensors = dict(zip((*parameters, *own_buffers), (*params, *buffers), strict=True))
+        return functional_call(module, tensors, args, kwargs)
 
-    return functional, tuple(named.values()), tuple(buffered.values())
+    return functional, tuple(parameters.values()), tuple(own_buffers.values())
 
 
 def combine_state_for_ensemble(
     models: Sequence[Any],
 ) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Return f(params, buffers, *inputs), which calls one model, and the models' stacked parameters
-    and buffers.
+    """Return f(params, buffers, *inputs), which calls a copy of the first model with these tensors,
+    and the models' stacked parameters and buffers. RuntimeError without models.
     """
     if not models:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")

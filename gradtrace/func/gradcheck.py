@@ -64,6 +64,9 @@ class Tolerances(NamedTuple):
 
 
 def _check_inputs(inputs: Inputs) -> None:
+    """Warn of inputs that require grad and are not float64; raise an error if one of them overlaps
+    itself or if there are none.
+    """
     for i, x in enumerate(inputs):
         if not isinstance(x, Tensor) or not x.requires_grad:
             continue
@@ -151,7 +154,8 @@ def _analytical_jacobians(output: Tensor, inputs: list[Tensor], nondet_tol: floa
     """Return a Jacobian of one output for each input, computed twice because backward must be
     deterministic.
     """
-    first, second = (_jacobian_rows(output, inputs) for _ in range(2))
+    first = _jacobian_rows(output, inputs)
+    second = _jacobian_rows(output, inputs)
     _check_reentrant(first, second, nondet_tol)
     return first
 
@@ -203,7 +207,7 @@ def _slow_check(func: Checked, func_out: Any, inputs: Inputs, tol: Tolerances) -
             if not _close(a, n, tol.rtol, tol.atol):
                 raise GradcheckError(_mismatch(Tensor._wrap(a), Tensor._wrap(n), number, i))
         number += 1
-    if number == 0 and any(jac.any() for jacs in per_input for jac in jacs):
+    if not number and any(jac.any() for jacs in per_input for jac in jacs):
         raise GradcheckError("Numerical gradient for function expected to be zero")
 
 
@@ -229,7 +233,8 @@ def _fast_check(func: Checked, func_out: Any, inputs: Inputs, tol: Tolerances) -
     ):
         raise GradcheckError("Numerical gradient for function expected to be zero")
     for j, (out, v) in enumerate(zip(outputs, vs, strict=True)):
-        first, second = (_vjps(out, tensors, v) for _ in range(2))
+        first = _vjps(out, tensors, v)
+        second = _vjps(out, tensors, v)
         _check_reentrant(first, second, tol.nondet_tol)
         for i, (g, u) in enumerate(zip(first, us, strict=True)):
             a = float(g.reshape(-1) @ u)
@@ -284,7 +289,8 @@ def gradcheck(
     |analytical|.
 
     Returns True, or raises GradcheckError (returns False without `raise_exception`). Raises
-    ValueError if no input requires grad. Options about batched gradients are accepted and ignored.
+    ValueError if no input requires grad. `check_grad_dtypes`, `check_batched_grad` and `masked` are
+    accepted and ignored.
     """
     if not check_backward_ad:
         raise AssertionError(
@@ -307,7 +313,8 @@ def _gradcheck(
     _check_inputs(inputs)
     func_out = func(*inputs)
     outputs = differentiable(func_out)
-    (_fast_check if fast_mode else _slow_check)(func, func_out, inputs, tol)
+    compare = _fast_check if fast_mode else _slow_check
+    compare(func, func_out, inputs, tol)
     if not outputs:
         return
     check_zero_gives_zero(outputs, requiring_grad(inputs))
@@ -336,7 +343,8 @@ def gradgradcheck(
     """Check second derivatives: run gradcheck on the gradient of `func`, as a function of `inputs`
     and `grad_outputs`.
 
-    `grad_outputs` are random by default.
+    `grad_outputs` are random by default. `gen_non_contig_grad_outputs`, `check_grad_dtypes`,
+    `check_batched_grad`, `check_rev_over_rev` and `masked` are accepted and ignored.
     """
     xs = as_tuple(inputs)
     if grad_outputs is None:
@@ -344,11 +352,11 @@ def gradgradcheck(
     else:
         output_gradients = as_tuple(grad_outputs)
     inputs_differ = [isinstance(x, Tensor) and x.requires_grad for x in xs]
-    given_differ = [g.requires_grad for g in output_gradients]
+    gradients_differ = [g.requires_grad for g in output_gradients]
 
     def first_gradient(*args: Any) -> tuple[Tensor, ...]:
         own = _marked(args[: len(xs)], inputs_differ)
-        weights = _marked(args[len(xs) :], given_differ)
+        weights = _marked(args[len(xs) :], gradients_differ)
         wanted = tuple(x for x, differs in zip(own, inputs_differ, strict=True) if differs)
         outputs = differentiable(func(*own))
         grads = grad(outputs, wanted, weights, create_graph=True, allow_unused=True)
@@ -368,7 +376,9 @@ def gradgradcheck(
 
 
 def _random_gradient(out: Tensor) -> Tensor:
-    """Return numbers in [-1, 1) of the program's generator, as PyTorch does."""
+    """Return a tensor like `out` of numbers in [-1, 1) that the program's generator draws, as
+    PyTorch does; it requires grad.
+    """
     values = uniform(draw(None), out.numel(), out.dtype.np, -1.0, 1.0).reshape(tuple(out.shape))
     return Tensor._wrap(values).requires_grad_()
 

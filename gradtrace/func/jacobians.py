@@ -70,16 +70,18 @@ def _joined(rows: list[list[Tensor]], k: int, dim: int, shape: Any, like: Tensor
 
 
 def _units(tensors: list[Tensor], index: int) -> Iterator[list[Tensor]]:
-    """Yield for each element of tensor `index` a list of zeros like the tensors, in which this
-    element is one.
+    """Yield, for each element of tensor `index`, zero tensors of the same shapes in which only this
+    element is 1.
     """
     zeros = torch_function("zeros")
     target = tensors[index]
-    still = [zeros(t.shape, dtype=t.dtype, device=t.device) for t in tensors]
+    zero_tensors = [zeros(t.shape, dtype=t.dtype, device=t.device) for t in tensors]
     for j in range(target.numel()):
         unit = zeros(target.numel(), dtype=target.dtype, device=target.device)
         unit[j] = 1
-        yield [*still[:index], unit.view(target.shape), *still[index + 1 :]]
+        unit_tensors = [*zero_tensors]
+        unit_tensors[index] = unit.view(target.shape)
+        yield unit_tensors
 
 
 def jacfwd(

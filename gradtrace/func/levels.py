@@ -18,7 +18,7 @@ from gradtrace.engine.reverse.gradients import one_pass
 from gradtrace.engine.reverse.saved import source_node
 from gradtrace.func.pytree import apply, flatten, torch_function
 
-HOOKS = (
+NO_SAVED_HOOKS = (
     "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open "
     "an issue with your use case."
 )
@@ -35,22 +35,22 @@ class Level:
 
     def __init__(self, forward: bool = False) -> None:
         self.forward = forward
-        # by id, the leaves that it and the transforms inside of it made
+        # The leaves that this transform and the transforms inside it have made, by id.
         self.own: dict[int, Tensor] = {}
-        # by id, the nodes of the views of its arguments with a history
+        # The nodes of the views of its arguments that have a history, by id.
         self.entered: dict[int, Node | None] = {}
 
     def __enter__(self) -> Self:
         if state.saved_hooks and not self.forward:
-            raise RuntimeError(HOOKS)
-        refusal = state.no_saved_hooks if self.forward else HOOKS
+            raise RuntimeError(NO_SAVED_HOOKS)
+        refusal = state.no_saved_hooks if self.forward else NO_SAVED_HOOKS
         self.modes = using(inference=False, levels=(*state.levels, self), no_saved_hooks=refusal)
         self.modes.__enter__()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self.modes.__exit__(*exception)
-        del self.modes  # a reference cycle would keep alive what the transform saw
+        del self.modes  # It refers to this level, and the cycle would keep tensors alive.
 
     def enter(self, value: Any) -> Any:
         """Return a nested value with each tensor replaced by one to differentiate by; ValueError
@@ -74,7 +74,7 @@ class Level:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         fresh._req = True
         if fresh._x is not None:
-            # what was made in inference mode can be saved inside the transform
+            # Tensors made in inference mode can be saved for backward inside the transform.
             fresh._x.inference = False
         for level in (self, *state.levels):
             level.own[id(fresh)] = fresh
@@ -85,12 +85,16 @@ class Level:
         argument, outside.
         """
         sources = [source_node(t) for t in tensors if isinstance(t, Tensor) and t.requires_grad]
-        others = [level.entered for level in state.levels if level is not self]
-        return any(
-            any(id(node) in entered for entered in others)
-            or (isinstance(node, AccumulateGrad) and id(node.variable) not in self.own)
-            for node in nodes_from([node for node in sources if node is not None])
-        )
+        outer_arguments: set[int] = set()
+        for level in state.levels:
+            if level is not self:
+                outer_arguments.update(level.entered)
+        for node in nodes_from([node for node in sources if node is not None]):
+            if id(node) in outer_arguments:
+                return True
+            if isinstance(node, AccumulateGrad) and id(node.variable) not in self.own:
+                return True
+        return False
 
     def leave(self, value: Any) -> Any:
         """Return a nested output without the history that belongs to the transform."""
@@ -112,7 +116,9 @@ class Level:
 
 
 def nodes_from(waiting: list[Node]) -> Iterator[Node]:
-    """Yield the nodes of a list, from its end, and all that lead to them, each once."""
+    """Yield the nodes of a list, last first, and all nodes reachable from them, each once. The list
+    is emptied.
+    """
     seen: set[int] = set()
     while waiting:
         node = waiting.pop()

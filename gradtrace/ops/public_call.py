@@ -40,10 +40,9 @@ def public_call(function: Callable[..., Any], table: str, name: str) -> Callable
                 return call_into(function, name, args, options)
             return function(*args, **options)
         except Exception as error:
-            if is_unexpected(error, options) and table != "n":
-                return call(
-                    *args, **{NUMPY_NAMES.get(key, key): value for key, value in options.items()}
-                )
+            if table != "n" and has_numpy_name(error, options):
+                renamed = {NUMPY_NAMES.get(key, key): value for key, value in options.items()}
+                return call(*args, **renamed)
             caller = sys._getframe(1).f_globals.get("__name__") or ""
             is_library = caller.startswith("gradtrace.") and caller not in USERS
             message = "" if is_library else mismatch(error, table, name, args, options)
@@ -56,7 +55,7 @@ def public_call(function: Callable[..., Any], table: str, name: str) -> Callable
 
 
 def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:
-    """Copy metadata as functools.wraps does; importing functools is slow."""
+    """Copy metadata as functools.wraps does, without the time that importing functools takes."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
         setattr(call, name, getattr(function, name))
     vars(call).update(vars(function))
@@ -64,7 +63,7 @@ def copy_metadata(call: Any, function: Callable[..., Any]) -> Any:
     return call
 
 
-def is_unexpected(error: Exception, options: dict[str, Any]) -> bool:
+def has_numpy_name(error: Exception, options: dict[str, Any]) -> bool:
     """Whether a call failed because an argument has NumPy's name, which PyTorch takes too."""
     numpy_names = NUMPY_NAMES.keys() & options.keys()
     if (
@@ -98,7 +97,7 @@ def mismatch(
     from gradtrace.errors import GradtraceError
 
     if isinstance(error, (GradtraceError, MemoryError, NotImplementedError)):
-        return ""  # a kernel that is not implemented is looked for after the arguments have matched
+        return ""  # PyTorch looks for a kernel only after the arguments have matched.
     from gradtrace.ops.signatures import refusal
 
     return refusal(table, name, args[1:] if table == "m" else args, options)

@@ -22,12 +22,12 @@ class Result(tuple[Any, ...]):
         return f"torch.return_types.{type(self).__name__}(\n{items})"
 
 
-_made: dict[str, type[Result]] = {}
+_result_types: dict[str, type[Result]] = {}
 
 
 def result_type(name: str, *fields: str) -> type[Result]:
     """Return the result type of an operator; there is one type for each name."""
-    if name not in _made:
+    if name not in _result_types:
         members: dict[str, Any] = {
             "__slots__": (),
             "_item_names": fields,
@@ -35,8 +35,8 @@ def result_type(name: str, *fields: str) -> type[Result]:
         }
         for i, field in enumerate(fields):
             members[field] = property(itemgetter(i))
-        _made[name] = type(name, (Result,), members)
-    return _made[name]
+        _result_types[name] = type(name, (Result,), members)
+    return _result_types[name]
 
 
 def values_and_indices(name: str, pair: tuple[Any, Any]) -> Result:

@@ -15,7 +15,7 @@ from gradtrace.optim.updates import (
     decay_square,
     lerp,
     scalar,
-    work,
+    writable,
     xp,
 )
 
@@ -35,8 +35,8 @@ class _Moments(NamedTuple):
         decays = bool(group["weight_decay"] and group.get("decoupled_weight_decay"))
         if decays:
             array *= 1 - group["lr"] * group["weight_decay"]
-        mean = work(state["exp_avg"])
-        square = work(state["exp_avg_sq"])
+        mean = writable(state["exp_avg"])
+        square = writable(state["exp_avg_sq"])
         lerp(mean, grad, 1 - beta1)
         decay_square(square, grad, beta2)
         return cls(advance(state), mean, square, int(decays))
@@ -80,9 +80,10 @@ class Adam(ElementwiseOptimizer):
         state = self._state_of(param, "exp_avg", "exp_avg_sq", *largest_squares)
         step, mean, square, writes = _Moments.updated(state, array, grad, group)
         if modes.grad_enabled:
-            step = state["step"].clone()  # PyTorch's is a tensor here, often of float32
+            # PyTorch computes with the tensor here, often of float32.
+            step = state["step"].clone()
         if group["amsgrad"]:
-            largest = work(state["max_exp_avg_sq"])
+            largest = writable(state["max_exp_avg_sq"])
             square = xp.maximum(copied(largest), copied(square))
             largest[...] = square
         beta1, beta2 = group["betas"]
@@ -140,8 +141,8 @@ class Adamax(ElementwiseOptimizer):
         state = self._state_of(param, "exp_avg", "exp_inf")
         beta1, beta2 = group["betas"]
         step = advance(state)
-        mean = work(state["exp_avg"])
-        largest = work(state["exp_inf"])
+        mean = writable(state["exp_avg"])
+        largest = writable(state["exp_inf"])
         lerp(mean, grad, 1 - beta1)
         largest[...] = xp.maximum(largest * beta2, xp.abs(grad) + group["eps"])
         add_quotient(array, mean, copied(largest), -(group["lr"] / (1 - beta1**step)))
@@ -177,10 +178,10 @@ class NAdam(ElementwiseOptimizer):
         state = self._state_of(param, "exp_avg", "exp_avg_sq", mu_product=1.0)
         step, mean, square, writes = _Moments.updated(state, array, grad, group)
         beta1, beta2 = group["betas"]
-        mu, mu_next = (
-            beta1 * (1.0 - 0.5 * 0.96 ** (s * group["momentum_decay"])) for s in (step, step + 1)
-        )
-        product = work(state["mu_product"])
+        decay = group["momentum_decay"]
+        mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * decay))
+        mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * decay))
+        product = writable(state["mu_product"])
         product *= mu
         if not modes.grad_enabled:
             product = float(product)

@@ -15,10 +15,10 @@ from gradtrace.optim.updates import (
     copied,
     counter_tensor,
     decay_square,
-    follow,
     lerp,
     plus_product,
-    work,
+    subtract_product,
+    writable,
     xp,
     zeros_like,
 )
@@ -52,24 +52,28 @@ class RMSprop(ElementwiseOptimizer):
 
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         momentum = group["momentum"] > 0
-        centered = bool(group["centered"])
-        buffers = ["momentum_buffer"] * momentum + ["grad_avg"] * centered
-        state = self._state_of(param, "square_avg", *buffers)
+        centered = group["centered"]
+        names = ["square_avg"]
+        if momentum:
+            names.append("momentum_buffer")
+        if centered:
+            names.append("grad_avg")
+        state = self._state_of(param, *names)
         advance(state)
-        square = work(state["square_avg"])
+        square = writable(state["square_avg"])
         alpha = group["alpha"]
         lr = group["lr"]
         decay_square(square, grad, alpha)
         if centered:
-            mean = work(state["grad_avg"])
+            mean = writable(state["grad_avg"])
             lerp(mean, grad, 1 - alpha)
             square = plus_product(square, -mean, copied(mean))
         root = xp.sqrt(square) + group["eps"]
         if momentum:
-            buffer = work(state["momentum_buffer"])
+            buffer = writable(state["momentum_buffer"])
             buffer *= group["momentum"]
             add_quotient(buffer, grad, root)
-            follow(array, lr, buffer)
+            subtract_product(array, lr, buffer)
         else:
             add_quotient(array, grad, root, -lr)
 
@@ -114,7 +118,7 @@ class Adagrad(ElementwiseOptimizer):
     def _update(self, param: Tensor, array: Array, grad: Array, group: Group) -> Any:
         state = self._start(param, group)
         step = advance(state)
-        total = work(state["sum"])
+        total = writable(state["sum"])
         total[...] = plus_product(total, grad, grad)
         rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
         add_quotient(array, grad, xp.sqrt(total) + group["eps"], -rate)
@@ -149,9 +153,9 @@ class Adadelta(ElementwiseOptimizer):
         advance(state)
         rho = group["rho"]
         eps = group["eps"]
-        square = work(state["square_avg"])
-        accumulated = work(state["acc_delta"])
+        square = writable(state["square_avg"])
+        accumulated = writable(state["acc_delta"])
         decay_square(square, grad, rho)
         delta = xp.sqrt(accumulated + eps) / xp.sqrt(square + eps) * grad
         decay_square(accumulated, delta, rho)
-        follow(array, group["lr"], delta)
+        subtract_product(array, group["lr"], delta)

@@ -17,11 +17,11 @@ from gradtrace.optim.optimizer import Optimizer, check, evaluate, options
 from gradtrace.optim.updates import begin, commit, scalar
 
 Array = Any
-# the state, in PyTorch's order
+# The keys of the state, in PyTorch's order.
 MEMORY = (
     "func_evals", "n_iter", "al", "d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss",
 )  # fmt: skip
-# (step length, direction) to loss and flat gradient
+# Maps a step length and a direction to the loss and the flat gradient there.
 Objective = Callable[[Any, Array], "tuple[float, Array]"]
 
 
@@ -45,10 +45,10 @@ def cubic_minimum(a: Point, b: Point, bounds: tuple[Any, Any] | None = None) -> 
         return (low + high) / 2.0
     d2 = np.sqrt(square)
     if a.t <= b.t:
-        place = b.t - (b.t - a.t) * ((b.gtd + d2 - d1) / (b.gtd - a.gtd + 2 * d2))
+        minimum = b.t - (b.t - a.t) * ((b.gtd + d2 - d1) / (b.gtd - a.gtd + 2 * d2))
     else:
-        place = a.t - (a.t - b.t) * ((a.gtd + d2 - d1) / (a.gtd - b.gtd + 2 * d2))
-    return min(max(place, low), high)
+        minimum = a.t - (a.t - b.t) * ((a.gtd + d2 - d1) / (a.gtd - b.gtd + 2 * d2))
+    return min(max(minimum, low), high)
 
 
 class LineSearch:
@@ -82,10 +82,9 @@ class LineSearch:
         return bool(abs(point.gtd) <= -self.c2 * self.start.gtd)
 
     def find_step(self, t: Any) -> Point:
+        """Return the point of the step, for the first step length `t` to try."""
         bracket, done = self.find_bracket(t)
-        if done:
-            return bracket[0]
-        return self.zoom(bracket)
+        return bracket[0] if done else self.zoom(bracket)
 
     def find_bracket(self, t: Any) -> tuple[list[Point], bool]:
         """Return two points around a minimum and False, or one point that satisfies the Wolfe
@@ -108,8 +107,8 @@ class LineSearch:
         return [self.start, point], False
 
     def zoom(self, bracket: list[Point]) -> Point:
-        """Narrow the bracket until one of its ends satisfies the Wolfe conditions; return this
-        point.
+        """Narrow the bracket until a point in it satisfies the Wolfe conditions, and return this
+        point; return the lowest point if the bracket becomes too small or the steps run out.
         """
         size = np.abs(self.direction).max()
         stalled = False
@@ -124,12 +123,11 @@ class LineSearch:
                 bracket[high] = point
                 low, high = (0, 1) if bracket[0].f <= bracket[1].f else (1, 0)
                 continue
-            done = self.is_flat(point)
-            if not done and point.gtd * (bracket[high].t - bracket[low].t) >= 0:
+            if self.is_flat(point):
+                return point
+            if point.gtd * (bracket[high].t - bracket[low].t) >= 0:
                 bracket[high] = bracket[low]
             bracket[low] = point
-            if done:
-                break
         return bracket[low]
 
     def inside(self, bracket: list[Point], t: Any, stalled: bool) -> tuple[Any, bool]:
@@ -144,9 +142,9 @@ class LineSearch:
             return t, False
         if not (stalled or t >= largest or t <= smallest):
             return t, True
-        return (
-            largest - margin if abs(t - largest) < abs(t - smallest) else smallest + margin
-        ), False
+        if abs(t - largest) < abs(t - smallest):
+            return largest - margin, False
+        return smallest + margin, False
 
 
 def _arrays(value: Any) -> Any:
@@ -246,16 +244,19 @@ class LBFGS(Optimizer):
         return r
 
     def _remember(self, state: dict[str, Any], grad: Array, history_size: int) -> None:
+        """Add the last step and its change of gradient to the history, unless the curvature is too
+        small; drop the oldest pair of a full history.
+        """
         y = grad - state["prev_flat_grad"]
         s = state["d"] * state["t"]
-        ys = dot_product(y, s)
-        if not ys > 1e-10:
+        curvature = dot_product(y, s)
+        if not curvature > 1e-10:
             return
-        for name, value in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
+        for name, value in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / curvature)):
             if len(state[name]) == history_size:
                 state[name].pop(0)
             state[name].append(value)
-        state["H_diag"] = ys / dot_product(y, y)
+        state["H_diag"] = curvature / dot_product(y, y)
 
     # ---- the step
 
@@ -328,7 +329,8 @@ class LBFGS(Optimizer):
             self._move(point.t, direction)
             return point.t, point.f, point.g, search.evaluations
         self._move(length, direction)
-        if last:  # the closure's result would not be used any more
+        if last:
+            # As in PyTorch, the closure is not called again: nothing would use its result.
             return length, start.f, start.g, 0
         return length, float(evaluate(closure)), self._flat_grad(), 1
 

@@ -12,10 +12,10 @@ from gradtrace.optim.updates import (
     advance,
     copied,
     counter_tensor,
-    follow,
     plus_product,
     scalar,
-    work,
+    subtract_product,
+    writable,
     xp,
     zeros_like,
 )
@@ -66,7 +66,7 @@ class SGD(ElementwiseOptimizer):
         momentum = group["momentum"]
         if momentum != 0:
             grad = self._with_momentum(param, group, grad, momentum)
-        follow(array, group["lr"], grad)
+        subtract_product(array, group["lr"], grad)
 
     def _with_momentum(self, param: Tensor, group: Group, grad: Any, momentum: float) -> Any:
         state = self.state[param]
@@ -74,11 +74,11 @@ class SGD(ElementwiseOptimizer):
         if kept is None:
             detached = np.array(getattr(grad, "array", grad))
             kept = state["momentum_buffer"] = Tensor._wrap(detached)
-            buffer = work(kept)
+            buffer = writable(kept)
         else:
-            buffer = work(kept)
+            buffer = writable(kept)
             buffer *= momentum
-            follow(buffer, group["dampening"] - 1, grad)
+            subtract_product(buffer, group["dampening"] - 1, grad)
         return plus_product(grad, momentum, buffer) if group["nesterov"] else buffer
 
 
@@ -110,9 +110,9 @@ class ASGD(ElementwiseOptimizer):
         step = advance(state)
         eta = state["eta"].item()
         mu = state["mu"].item()
-        average = work(state["ax"])
+        average = writable(state["ax"])
         array *= 1 - lambd * eta
-        follow(array, eta, grad)
+        subtract_product(array, eta, grad)
         average[...] = array if mu == 1 else average + (array - average) * mu
         state["eta"].array[...] = lr / ((1 + lambd * lr * step) ** group["alpha"])
         state["mu"].array[...] = 1 / max(1, step - group["t0"])
@@ -150,12 +150,12 @@ class Rprop(ElementwiseOptimizer):
             size = zeros_like(param, scalar(group["lr"]))
             state.update(step=counter_tensor(), prev=zeros_like(param), step_size=size)
         advance(state)
-        previous = work(state["prev"])
-        size = work(state["step_size"])
+        previous = writable(state["prev"])
+        size = writable(state["step_size"])
         agreement = grad * copied(previous)
         down, up = group["etas"]
         new = xp.where(agreement > 0, size * up, xp.where(agreement < 0, size * down, size))
         size[...] = xp.clamp(new, *group["step_sizes"])
-        grad = xp.where(agreement < 0, work(zeros_like(param)), grad)
+        grad = xp.where(agreement < 0, writable(zeros_like(param)), grad)
         array -= xp.sign(grad) * copied(size)
         previous[...] = grad

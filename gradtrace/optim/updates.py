@@ -23,7 +23,7 @@ Array = Any  # in a differentiable step a tensor
 
 
 class _Functions:
-    """The operators, by the names of their records, for what `work` returns."""
+    """The operators, by the names of their records, for what `writable` returns."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(TRACED if modes.grad_enabled else ARRAY, name)
@@ -32,7 +32,7 @@ class _Functions:
 xp = _Functions()
 
 
-def work(tensor: Tensor) -> Array:
+def writable(tensor: Tensor) -> Array:
     """Return what a formula changes in place: the tensor's array, or in a differentiable step the
     tensor.
     """
@@ -40,19 +40,21 @@ def work(tensor: Tensor) -> Array:
 
 
 def values(tensor: Tensor) -> Array:
-    """Return what a formula reads of a tensor: as `work`, but a number keeps its form."""
+    """Return what a formula reads of a tensor: like `writable`, but data that are a Python number
+    become an array that does not share them.
+    """
     return tensor if modes.grad_enabled else np.asarray(tensor._data)
 
 
 def copied(array: Array) -> Array:
-    """Return a copy of a tensor, for an operation that may save it: a step changes the tensor
-    itself.
+    """Return a copy of a tensor, because an operation may save it for backward before the step
+    changes it. Arrays are returned unchanged.
     """
     return array.clone() if isinstance(array, Tensor) else array
 
 
 def begin(tensor: Tensor) -> Array:
-    """Return a parameter as `work` does; pass it to `commit` afterwards."""
+    """Announce a write to a parameter, and return its values; pass them to `commit` afterwards."""
     if not modes.grad_enabled:
         modes.planner.read(tensor)
         modes.keeper.before_write(tensor)
@@ -75,7 +77,7 @@ def gradient(param: Tensor, group: dict[str, Any]) -> Array:
     """
     grad = param.grad
     assert grad is not None
-    # array operations here would not become steps of the plan
+    # The planner must see the read: operations on arrays do not become steps of its plan.
     modes.planner.read(grad)
     array = values(grad)
     if group["maximize"]:
@@ -108,7 +110,7 @@ def advance(state: dict[str, Any]) -> float:
     return float(step)
 
 
-def follow(array: Array, rate: Any, direction: Array) -> None:
+def subtract_product(array: Array, rate: Any, direction: Array) -> None:
     """Update array -= rate * direction, in place."""
     if isinstance(array, Tensor):
         array.add_(-rate * copied(direction))
@@ -126,8 +128,8 @@ def scalar(value: Any) -> Any:
 
 
 def with_numbers(group: dict[str, Any]) -> dict[str, Any]:
-    """Return a group with numbers for its tensors of one element, or in a differentiable step
-    tensors of no dim.
+    """Return a group with its tensors of one element as numbers; in a differentiable step, as 0-d
+    tensors.
     """
     if PLAIN.issuperset(map(type, group.values())):
         return group

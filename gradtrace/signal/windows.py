@@ -21,7 +21,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def torch(name: str) -> Any:
+def operator(name: str) -> Any:
+    """Return the function `torch.NAME`."""
     return find(api.functions, name)
 
 
@@ -48,15 +49,19 @@ class Points:
         self.options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
 
     def between(self, start: float, end: float) -> Tensor:
-        return torch("linspace")(start, end, self.count, **self.options)
+        """Return equally spaced numbers from `start` to `end`, one for each point."""
+        return operator("linspace")(start, end, self.count, **self.options)
 
     def filled(self, name: str) -> Tensor:
-        return torch(name)((self.count,), **self.options)
+        """Return the result of `torch.NAME`, such as "ones", one number for each point."""
+        return operator(name)((self.count,), **self.options)
 
 
 def span(M: int, sym: bool) -> int:
-    """The number of steps between the ends: one more when the window is a period."""
-    return M - 1 if sym else M
+    """Return the number of steps between the ends of a window. With `sym=False` the window is one
+    period, which has one step more.
+    """
+    return M if not sym and M > 1 else M - 1
 
 
 def exponential(
@@ -71,9 +76,10 @@ def exponential(
     if not M:
         return points.filled("empty")
     if center is None:
-        center = (M if not sym and M > 1 else M - 1) / 2.0
+        center = span(M, sym) / 2.0
     constant = 1 / tau
-    return torch("exp")(-points.between(-center * constant, (-center + (M - 1)) * constant).abs())
+    exponents = points.between(-center * constant, (-center + (M - 1)) * constant)
+    return operator("exp")(-exponents.abs())
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
@@ -81,8 +87,8 @@ def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     points = Points("cosine", M, **options)
     if not M:
         return points.filled("empty")
-    constant = math.pi / (M + 1 if not sym and M > 1 else M)
-    return torch("sin")(points.between(0.5 * constant, (0.5 + (M - 1)) * constant))
+    constant = math.pi / (span(M, sym) + 1)
+    return operator("sin")(points.between(0.5 * constant, (0.5 + (M - 1)) * constant))
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
@@ -92,9 +98,9 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
     if not M:
         return points.filled("empty")
-    start = -(M if not sym and M > 1 else M - 1) / 2.0
+    start = -span(M, sym) / 2.0
     constant = 1 / (std * math.sqrt(2))
-    return torch("exp")(-(points.between(start * constant, (start + (M - 1)) * constant) ** 2))
+    return operator("exp")(-(points.between(start * constant, (start + (M - 1)) * constant) ** 2))
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
@@ -106,13 +112,13 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
     if M < 2:
         return points.filled("ones" if M else "empty")
-    i0 = torch("i0")
+    i0 = operator("i0")
     dtype = points.options["dtype"]
-    width = torch("tensor")(beta, dtype=dtype)
+    width = operator("tensor")(beta, dtype=dtype)
     constant = 2.0 * width / span(M, sym)
-    end = torch("minimum")(width, -width + (M - 1) * constant)
+    end = operator("minimum")(width, -width + (M - 1) * constant)
     k = points.between(-width.item(), end.item())
-    return i0(torch("sqrt")(width * width - torch("pow")(k, 2))) / i0(width)
+    return i0(operator("sqrt")(width * width - operator("pow")(k, 2))) / i0(width)
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
@@ -135,9 +141,9 @@ def general_cosine(M: int, *, a: Any, sym: bool = True, **options: Any) -> Tenso
     if not a:
         raise ValueError("Coefficients cannot be empty")
     k = points.between(0, (M - 1) * (2 * math.pi / span(M, sym)))
-    weights = torch("tensor")([(-1) ** i * w for i, w in enumerate(a)], **points.options)
-    i = torch("arange")(len(a), **points.options)
-    return (weights.unsqueeze(-1) * torch("cos")(i.unsqueeze(-1) * k)).sum(0)
+    weights = operator("tensor")([(-1) ** i * w for i, w in enumerate(a)], **points.options)
+    i = operator("arange")(len(a), **points.options)
+    return (weights.unsqueeze(-1) * operator("cos")(i.unsqueeze(-1) * k)).sum(0)
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Any) -> Tensor:
@@ -145,7 +151,9 @@ def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options:
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym, **options)
 
 
-def _of_cosines(name: str, *weights: float) -> Callable[..., Tensor]:
+def _cosine_window(name: str, *weights: float) -> Callable[..., Tensor]:
+    """Return the window function NAME: `general_cosine` with fixed coefficients."""
+
     def window(M: int, *, sym: bool = True, **options: Any) -> Tensor:
         return general_cosine(M, a=list(weights), sym=sym, **options)
 
@@ -156,7 +164,7 @@ def _of_cosines(name: str, *weights: float) -> Callable[..., Tensor]:
     return window
 
 
-hamming = _of_cosines("hamming", 0.54, 1.0 - 0.54)
-hann = _of_cosines("hann", 0.5, 0.5)
-blackman = _of_cosines("blackman", 0.42, 0.5, 0.08)
-nuttall = _of_cosines("nuttall", 0.3635819, 0.4891775, 0.1365995, 0.0106411)
+hamming = _cosine_window("hamming", 0.54, 1.0 - 0.54)
+hann = _cosine_window("hann", 0.5, 0.5)
+blackman = _cosine_window("blackman", 0.42, 0.5, 0.08)
+nuttall = _cosine_window("nuttall", 0.3635819, 0.4891775, 0.1365995, 0.0106411)

@@ -59,7 +59,7 @@ def tree_leaves(tree: Any, is_leaf: Leaf | None = None) -> list[Any]:
 
 def tree_iter(tree: Any, is_leaf: Leaf | None = None) -> Any:
     """Return an iterator over the leaves of a nested value."""
-    return iter(flatten(tree, is_leaf)[0])
+    return iter(tree_leaves(tree, is_leaf))
 
 
 def tree_structure(tree: Any, is_leaf: Leaf | None = None) -> TreeSpec:
@@ -97,7 +97,7 @@ def tree_all(pred: Leaf, tree: Any, is_leaf: Leaf | None = None) -> bool:
 
 
 def tree_any(pred: Leaf, tree: Any, is_leaf: Leaf | None = None) -> bool:
-    """Return whether a predicate holds for a leaf."""
+    """Return whether a predicate holds for any leaf."""
     return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
@@ -107,13 +107,13 @@ def tree_all_only(kind: Any, pred: Leaf, tree: Any, is_leaf: Leaf | None = None)
 
 
 def tree_any_only(kind: Any, pred: Leaf, tree: Any, is_leaf: Leaf | None = None) -> bool:
-    """Return whether a predicate holds for a leaf of a type."""
+    """Return whether a predicate holds for any leaf of a type."""
     return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if is_selected(leaf, kind))
 
 
 def subtrees_at_leaves(spec: TreeSpec, tree: Any) -> list[Any]:
-    """Return the parts of a nested value that are in the places of a structure's leaves. ValueError
-    without a match.
+    """Return the parts of a nested value at the positions of a structure's leaves. ValueError if
+    the value does not have this structure.
     """
     if spec.kind is None:
         return [tree]

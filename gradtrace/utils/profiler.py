@@ -53,7 +53,7 @@ class profile:
         return self
 
     def __exit__(self, *error: object) -> None:
-        return None
+        """Do nothing."""
 
     def start(self) -> None:
         """Do nothing."""
@@ -87,14 +87,14 @@ class record_function:
         return self
 
     def __exit__(self, *error: object) -> None:
-        return None
+        """Do nothing."""
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
 
 def schedule(**options: int) -> Callable[[int], ProfilerAction]:
-    """Return a function that returns what a profiler does in a step: nothing."""
+    """Return a schedule: a function that maps each step to ProfilerAction.NONE."""
     return lambda step: ProfilerAction.NONE
 
 

@@ -41,8 +41,7 @@ STORAGE_DTYPES = word_pairs("""
     ShortStorage int16 CharStorage int8 ByteStorage uint8 BoolStorage bool
 """)
 STORAGE_NAMES = {name: storage for storage, name in STORAGE_DTYPES.items()}
-# The format of PyTorch's pickles.
-PROTOCOL = 2
+PROTOCOL = 2  # The pickle protocol of PyTorch's files.
 NEW_DEFAULT = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "
     "from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will "
@@ -80,7 +79,7 @@ class TorchName(NamedTuple):
 
 
 class FileStorage(NamedTuple):
-    """The memory of tensors in a file: a flat array and its number there."""
+    """The memory of tensors in a checkpoint: a flat array and the name of its file there."""
 
     array: Any
     key: str
@@ -105,10 +104,10 @@ def save(
     pickler = CheckpointPickler(content, pickle_protocol)
     pickler.dump(obj)
     if isinstance(f, (str, os.PathLike)):
-        folder = os.path.dirname(os.fspath(f))
+        folder = os.path.dirname(f)
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
-        root = os.path.splitext(os.path.basename(os.fspath(f)))[0]
+        root = os.path.splitext(os.path.basename(f))[0]
         with open(f, "wb") as file:
             write_archive(file, root, content.getvalue(), pickler.storages)
     else:
@@ -155,7 +154,9 @@ class CheckpointPickler(pickle._Pickler):
         return NotImplemented
 
     def parts_of(self, tensor: Tensor) -> tuple[Any, ...]:
-        """Return the storage of a tensor and where it is in it."""
+        """Return the arguments of `rebuild_tensor`: the storage of a tensor, its offset in the
+        storage, its shape and strides in elements, and whether it requires grad.
+        """
         array = tensor.own_array() if type(tensor._data) in (float, bool) else tensor._data
         owner = array
         while isinstance(owner.base, np.ndarray):
@@ -292,7 +293,8 @@ def library_value(module: str, name: str) -> Any:
         try:
             return getattr(import_module(own), name)
         except (ImportError, AttributeError):
-            own = own.rpartition(".")[0]  # PyTorch has more files: torch.utils.data.dataset
+            # PyTorch has more files, such as torch.utils.data.dataset.
+            own = own.rpartition(".")[0]
     return None
 
 
@@ -302,12 +304,12 @@ def rebuild_tensor(
     """Return a tensor on its part of a storage. ValueError if it is larger than that."""
     if len(size) != len(stride) or min((offset, *size, *stride)) < 0:
         raise ValueError("the file is damaged: a tensor has a negative size")
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if 0 not in size and last >= len(array):
-        raise ValueError("the file is damaged: a tensor is larger than its storage")
     if 0 in size:
         tensor = Tensor._wrap(np.empty(size, array.dtype))
     else:
+        last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+        if last >= len(array):
+            raise ValueError("the file is damaged: a tensor is larger than its storage")
         steps = [step * array.itemsize for step in stride]
         tensor = Tensor._wrap(np.ndarray(size, array.dtype, array, offset * array.itemsize, steps))
     return tensor.requires_grad_() if requires_grad else tensor
@@ -318,7 +320,7 @@ def rebuild_parameter(data: Tensor, requires_grad: bool, *unused: Any) -> Parame
     return Parameter(data, requires_grad)
 
 
-# What a pickle of weights may name.
+# The global names that a pickle may contain with `weights_only`, and their values here.
 ALLOWED: dict[TorchName, Any] = {
     REBUILD_TENSOR: rebuild_tensor,
     REBUILD_PARAMETER: rebuild_parameter,
@@ -341,9 +343,11 @@ _safe_globals: dict[str, Any] = {}
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Allow classes and functions in checkpoints that are loaded with `weights_only`."""
+    """Allow classes and functions in checkpoints that are loaded with `weights_only`; a pair has a
+    class and its name in the file.
+    """
     for value in safe_globals:
-        kind, name = (value[0], value[1]) if isinstance(value, tuple) else (value, "")
+        kind, name = value if isinstance(value, tuple) else (value, "")
         _safe_globals[name or f"{kind.__module__}.{kind.__qualname__}"] = kind
 
 

@@ -133,6 +133,7 @@ class Tensor(Methods, metaclass=TensorType):
     # ---- storage
 
     def extra(self) -> TensorExtras:
+        """Return the rarely used fields, created on first use."""
         if self._x is None:
             self._x = TensorExtras()
         return self._x
@@ -148,7 +149,7 @@ class Tensor(Methods, metaclass=TensorType):
         """Return the same as `shared()`, without telling `state.planner`: for use inside the
         engine.
         """
-        raw: Array = self._data  # or a float or bool, replaced below
+        raw: Array = self._data  # A float or bool is replaced below.
         kind: type = type(raw)
         if kind is float or kind is bool:
             raw = self._data = np.array(raw)
@@ -189,12 +190,12 @@ class Tensor(Methods, metaclass=TensorType):
                 and fn.out is not None
                 and (fn.outputs == 1 or fn.out[self._nr] is not None)
             ):
-                rare = fn.ensure_extras()
-                if rare.out_counter is None:
+                extras = fn.ensure_extras()
+                if extras.out_counter is None:
                     self.own_array()
-                    rare.out_counter = extra.counter
-                else:  # `_saved_result` made it
-                    extra.counter = rare.out_counter
+                    extras.out_counter = extra.counter
+                else:  # `with_version` has created it
+                    extra.counter = extras.out_counter
         return extra.counter
 
     def alias(self, raw: Array | None = None) -> Tensor:
@@ -392,13 +393,11 @@ class Tensor(Methods, metaclass=TensorType):
         state.keeper.before_write(self)
         self._data = value.shared()
         self.disable_fast_path()
-        node = (
-            self._x.accumulator()
-            if self._x is not None and self._x.accumulator is not None
-            else None
-        )
-        if node is not None:
-            node.expect(self)
+        extra = self._x
+        if extra is not None and extra.accumulator is not None:
+            node = extra.accumulator()
+            if node is not None:
+                node.expect(self)
 
     def backward(
         self,
@@ -429,6 +428,7 @@ class Tensor(Methods, metaclass=TensorType):
         return number
 
     def tolist(self, *extra: object) -> Any:
+        """Return the data as nested lists of Python numbers; a number for a 0-d tensor."""
         if extra:
             raise no_arguments("tolist", extra)
         state.planner.read(self)

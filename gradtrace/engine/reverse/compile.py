@@ -149,7 +149,7 @@ def arithmetic(operation: str, parts: list[ast.expr]) -> ast.expr:
 
 
 def is_same(value: ast.expr, expected: ast.expr, unequal: bool = False) -> ast.expr:
-    """Return the expression `value is other`, or `value is not other`."""
+    """Return the expression `value is expected`, or `value is not expected` if `unequal`."""
     return ast.Compare(value, [ast.IsNot() if unequal else ast.Is()], [expected])
 
 
@@ -189,9 +189,9 @@ def compile_derivative(
             )
         pairs.append(ast.Tuple([field("node", "edge_b" if i else "edge_a"), value], LOAD))
     body: list[ast.stmt] = [
-        *unless_any(doubts_of(plan, writer.used)),
-        *loads_of(plan, with_number, data == WIDE, writer.used),
-        *unless_any(guards),
+        *interpret_if_any(fallback_conditions(plan, writer.used)),
+        *load_statements(plan, with_number, data == WIDE, writer.used),
+        *interpret_if_any(guards),
         *writer.body,
         ast.Return(ast.Tuple(pairs, LOAD)),
     ]
@@ -206,7 +206,7 @@ def interpreted() -> ast.stmt:
     return ast.Return(ast.Call(name("interpret"), [name("node"), name("g")], []))
 
 
-def unless_any(conditions: list[ast.expr]) -> list[ast.stmt]:
+def interpret_if_any(conditions: list[ast.expr]) -> list[ast.stmt]:
     """Return the statements that return the interpreter's result if one of the conditions holds."""
     return [ast.If(condition, [interpreted()], []) for condition in conditions]
 
@@ -214,22 +214,25 @@ def unless_any(conditions: list[ast.expr]) -> list[ast.stmt]:
 OPERANDS = ((1, "x", "saved_a", "edge_a"), (2, "y", "saved_b", "edge_b"))
 
 
-def doubts_of(plan: BackwardPlan, used: set[str]) -> list[ast.expr]:
+def fallback_conditions(plan: BackwardPlan, used: set[str]) -> list[ast.expr]:
     """Return the conditions under which a node needs the full check: saved values were freed or may
     have changed.
     """
-    doubts = [is_same(field("node", "extras"), NONE, unequal=True)]
-    if plan.saves:  # release() puts FREED there whatever was saved
-        doubts.insert(0, is_same(field("node", "saved_a"), name("FREED")))
+    conditions = [is_same(field("node", "extras"), NONE, unequal=True)]
+    if plan.saves:
+        # release() stores FREED in saved_a, whichever values were saved.
+        conditions.insert(0, is_same(field("node", "saved_a"), name("FREED")))
     for bit, operand, _, edge in OPERANDS:
         if operand in used and plan.raw_mask & bit:
-            doubts.append(
+            conditions.append(
                 is_same(ast.Attribute(field("node", edge), "extras", LOAD), NONE, unequal=True)
             )
-    return doubts
+    return conditions
 
 
-def loads_of(plan: BackwardPlan, with_number: bool, wide: bool, used: set[str]) -> list[ast.stmt]:
+def load_statements(
+    plan: BackwardPlan, with_number: bool, wide: bool, used: set[str]
+) -> list[ast.stmt]:
     """Return the statements that load saved values, or call the interpreter if a tensor has left
     the fast path.
     """
@@ -242,10 +245,11 @@ def loads_of(plan: BackwardPlan, with_number: bool, wide: bool, used: set[str]) 
             continue
         if bit == 1 or not with_number:
             loads += [
-                *unless_any([is_same(field(operand, "_fast_spec"), NONE)]),
+                *interpret_if_any([is_same(field(operand, "_fast_spec"), NONE)]),
                 assignment(operand, field(operand, "_data")),
             ]
-        elif wide:  # numpy is slow to convert a number each time
+        elif wide:
+            # numpy would convert the number in each operation, which is slower.
             convert = ast.Attribute(field("node", "spec"), "number", LOAD)
             loads.append(assignment(operand, ast.Call(convert, [name(operand)], [])))
     if "p" in used:

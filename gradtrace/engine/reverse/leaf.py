@@ -17,24 +17,25 @@ def accumulate_grad(leaf: Tensor, gradient: Gradient, taken: dict[int, Any] | No
     """Add a gradient to `leaf.grad`: in place if `leaf.grad` exists and the pass is not recorded
     (create_graph).
 
-    `taken` are the arrays that others own already. With None the pass may still use the array, so
-    it is copied.
+    `taken` are the arrays that other leaves already own, by id. With None the pass may still use
+    the array, so it is copied.
     """
-    if not leaf._req and not leaf.requires_grad:  # since the graph was built
+    # requires_grad may have been set to False after the graph was built.
+    if not leaf._req and not leaf.requires_grad:
         return
     extra = leaf.extra()
-    have = extra.grad
+    existing = extra.grad
     if isinstance(gradient, Tensor):
-        extra.grad = records["copy"](None, gradient) if have is None else have + gradient
-    elif have is None:
+        extra.grad = records["copy"](None, gradient) if existing is None else existing + gradient
+    elif existing is None:
         extra.grad = Tensor._wrap(in_layout_of(leaf._data, own_array(gradient, taken)))
-    elif type(have._data) is float:
-        have._data += float(gradient)
+    elif type(existing._data) is float:
+        existing._data += float(gradient)
     else:
-        state.keeper.before_array_write(have._data)
-        np.add(have._data, gradient, out=have._data, casting="unsafe")
-        if have._x is not None and have._x.counter is not None:
-            have._x.counter.n += 1
+        state.keeper.before_array_write(existing._data)
+        np.add(existing._data, gradient, out=existing._data, casting="unsafe")
+        if existing._x is not None and existing._x.counter is not None:
+            existing._x.counter.n += 1
     if extra.post_hooks:
         for hook in list(extra.post_hooks.values()):
             if hook(leaf) is not None:
@@ -48,11 +49,11 @@ def in_layout_of(raw: Any, gradient: float | Array) -> float | Array:
     """
     if type(gradient) is float or type(raw) is not np.ndarray or raw.flags.c_contiguous:
         return gradient
-    laid = np.empty_like(raw, gradient.dtype)  # type: ignore[union-attr]
-    if laid.strides != raw.strides:
+    strided = np.empty_like(raw, gradient.dtype)  # type: ignore[union-attr]
+    if strided.strides != raw.strides:
         return gradient
-    laid[...] = gradient
-    return laid
+    strided[...] = gradient
+    return strided
 
 
 def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | Array:
@@ -73,7 +74,8 @@ def own_array(gradient: float | Array, taken: dict[int, Any] | None) -> float | 
         array.shape,
         array.dtype,
     ):
-        array = base  # transposed twice: the same elements in the same order
+        # The array was transposed twice, so its base has the same elements in the same order.
+        array = base
     elif base is not None:
         return array.copy()
     if id(array) in taken:

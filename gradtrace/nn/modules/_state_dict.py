@@ -110,10 +110,12 @@ class Stateful:
         """Return all parameters and persistent buffers by dotted name, detached (unless
         `keep_vars`) but not copied.
         """
-        if args:
-            destination = args[0] if destination is None else destination
-            prefix = args[1] if len(args) > 1 and prefix == "" else prefix
-            keep_vars = args[2] if len(args) > 2 and keep_vars is False else keep_vars
+        if args and destination is None:
+            destination = args[0]
+        if len(args) > 1 and prefix == "":
+            prefix = args[1]
+        if len(args) > 2 and keep_vars is False:
+            keep_vars = args[2]
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -166,9 +168,11 @@ class Stateful:
         _load(self, OrderedDict(state_dict), "", metadata, assign, problems)
         errors = list(problems.errors)
         if strict:
-            lists = (("Missing", problems.missing), ("Unexpected", problems.unexpected))
-            quoted = [(kind, ", ".join(f'"{key}"' for key in keys)) for kind, keys in lists if keys]
-            errors = [f"{kind} key(s) in state_dict: {keys}. " for kind, keys in quoted] + errors
+            lists = (("Unexpected", problems.unexpected), ("Missing", problems.missing))
+            for kind, keys in lists:
+                quoted = ", ".join(f'"{key}"' for key in keys)
+                if keys:
+                    errors.insert(0, f"{kind} key(s) in state_dict: {quoted}. ")
         if errors:
             joined = "\n\t".join(errors)
             raise RuntimeError(
@@ -205,7 +209,8 @@ class Stateful:
                 error = _load_tensor(
                     self, name, tensor, state_dict[key], key, bool(local_metadata.get("assign"))
                 )
-                error_msgs.extend([error] if error else [])
+                if error is not None:
+                    error_msgs.append(error)
             elif strict:
                 missing_keys.append(key)
         self._load_extra_state(
@@ -234,6 +239,7 @@ class Stateful:
 def _load(
     module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool, problems: Problems
 ) -> None:
+    """Load a module and its descendants, whose keys begin with `prefix`; add to `problems`."""
     local_metadata = dict({} if metadata is None else metadata.get(prefix[:-1], {}), assign=assign)
     module._load_from_state_dict(
         state_dict,
@@ -248,8 +254,10 @@ def _load(
         if child is None:
             continue
         child_prefix = f"{prefix}{name}."
-        own = OrderedDict((k, v) for k, v in state_dict.items() if k.startswith(child_prefix))
-        _load(child, own, child_prefix, metadata, assign, problems)
+        child_state = OrderedDict(
+            (key, value) for key, value in state_dict.items() if key.startswith(child_prefix)
+        )
+        _load(child, child_state, child_prefix, metadata, assign, problems)
     keys = IncompatibleKeys(problems.missing, problems.unexpected)
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, keys) is not None:
@@ -266,8 +274,8 @@ def _load_tensor(
     """Load one tensor; return a description of the problem, or None."""
     if not isinstance(saved, Tensor):
         return (
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
-            f"but received {type(saved)}"
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
+            f"object from checkpoint but received {type(saved)}"
         )
     lazy = is_lazy(tensor)
     if not lazy and tensor.ndim == 0 and tuple(saved.shape) == (1,):
@@ -282,11 +290,8 @@ def _load_tensor(
             tensor.copy_(saved)
             return None
         if isinstance(tensor, Parameter):
-            saved = (
-                saved
-                if isinstance(saved, Parameter)
-                else Parameter(saved, requires_grad=tensor.requires_grad)
-            )
+            if not isinstance(saved, Parameter):
+                saved = Parameter(saved, requires_grad=tensor.requires_grad)
             saved.requires_grad_(tensor.requires_grad)
         setattr(module, name, saved)
     return None
@@ -295,6 +300,7 @@ def _load_tensor(
 def _unexpected(
     module: Any, state_dict: dict[str, Any], prefix: str, local: dict[str, Tensor]
 ) -> Iterator[str]:
+    """Yield the keys with this prefix that name neither a tensor in `local` nor a child's entry."""
     for key in state_dict:
         if not key.startswith(prefix) or key == prefix + EXTRA_STATE_KEY:
             continue

@@ -13,14 +13,14 @@ from gradtrace.ops.nn.loss import legacy_reduction
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """Return the requested reduction, also from the two deprecated flags."""
+    """Return `reduction`, or the reduction that the deprecated flags ask for if one is given."""
     if size_average is None and reduce is None:
         return reduction
     return legacy_reduction(size_average, reduce)
 
 
 class _Loss(Module):
-    """A loss that calls a function of `nn.functional`, said in the head of its class.
+    """A loss that calls a function of `nn.functional`, named by arguments of the class statement:
 
         class SmoothL1Loss(_Loss, function="smooth_l1_loss", passes="beta")
 
@@ -34,7 +34,14 @@ class _Loss(Module):
     def __init_subclass__(cls, function: str = "", passes: str = "", **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if function:
-            cls._function, cls._passes = function, words(passes)
+            cls._function = function
+            cls._passes = words(passes)
+
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__()
+        self.reduction = _reduction(size_average, reduce, reduction)
 
     def _call(self, *inputs: Any) -> Any:
         passed = {name: getattr(self, name) for name in self._passes}
@@ -42,12 +49,6 @@ class _Loss(Module):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return self._call(input, target)
-
-    def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
-    ) -> None:
-        super().__init__()
-        self.reduction = _reduction(size_average, reduce, reduction)
 
 
 class _WeightedLoss(_Loss):

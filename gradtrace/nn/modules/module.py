@@ -142,13 +142,13 @@ class Module(Hooked, Stateful, OwnConstructor):
         self._modules[name] = _registered(_global_module_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """The same as add_module."""
+        """Add a child module, as `add_module` does."""
         self.add_module(name, module)
 
     # ---- attributes
 
     def __getattr__(self, name: str) -> Any:
-        # copy and numpy ask for special names, which no parameter may answer
+        # copy and numpy look up special names, and must not get a parameter for one.
         if name[:2] == "__" == name[-2:]:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         state = self.__dict__
@@ -306,7 +306,7 @@ class Module(Hooked, Stateful, OwnConstructor):
             raise AttributeError(f"`{last}` is not a buffer")
         return buffer
 
-    # ---- walking the tree: each object is met once, in order of registration
+    # ---- iteration over the tree, in order of registration; each object once by default
 
     def _named_members(
         self, own: str, prefix: str, recurse: bool, remove_duplicate: bool
@@ -328,22 +328,27 @@ class Module(Hooked, Stateful, OwnConstructor):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
+        """Yield (dotted name, parameter) of this module and, if `recurse`, of its descendants."""
         yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Yield the parameters of this module and, if `recurse`, of its descendants."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
+        """Yield (dotted name, buffer) of this module and, if `recurse`, of its descendants."""
         yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Yield the buffers of this module and, if `recurse`, of its descendants."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Yield (name, module) of the immediate children."""
         seen: set[int] = set()
         for name, module in self._modules.items():
             if module is not None and id(module) not in seen:
@@ -351,12 +356,14 @@ class Module(Hooked, Stateful, OwnConstructor):
                 yield name, module
 
     def children(self) -> Iterator[Module]:
+        """Yield the immediate children."""
         for _, module in self.named_children():
             yield module
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
+        """Yield (dotted name, module) of this module, named `prefix`, and its descendants."""
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -370,10 +377,11 @@ class Module(Hooked, Stateful, OwnConstructor):
                 )
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """Yield this module and its descendants."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    # ---- doing something to all of it
+    # ---- changes of the whole tree
 
     def apply(self, fn: Callable[[Module], None]) -> Any:
         """Call `fn` on every submodule, children first, then on self; return self."""
@@ -404,18 +412,23 @@ class Module(Hooked, Stateful, OwnConstructor):
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
 
     def type(self, dst_type: Any) -> Any:
+        """Cast all parameters and buffers to a dtype; return self."""
         return self._apply(lambda t: t.type(dst_type))
 
     def float(self) -> Any:
-        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+        """Cast floating-point parameters and buffers to float32; return self."""
+        return self._cast(dtypes.float32)
 
     def double(self) -> Any:
-        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+        """Cast floating-point parameters and buffers to float64; return self."""
+        return self._cast(dtypes.float64)
 
     def half(self) -> Any:
-        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+        """Cast floating-point parameters and buffers to float16; return self."""
+        return self._cast(dtypes.float16)
 
     def cpu(self) -> Any:
+        """Return self: all parameters and buffers are on the CPU already."""
         return self.to("cpu")
 
     def share_memory(self) -> Any:
@@ -440,7 +453,9 @@ class Module(Hooked, Stateful, OwnConstructor):
         """
         dtype = kwargs.get("dtype")
         device = None
-        for arg in (*args, *([kwargs["device"]] if "device" in kwargs else ())):
+        if "device" in kwargs:
+            args += (kwargs["device"],)
+        for arg in args:
             if isinstance(arg, Tensor):
                 dtype = arg.dtype
                 device = arg.device
@@ -475,9 +490,11 @@ class Module(Hooked, Stateful, OwnConstructor):
         return self
 
     def eval(self) -> Any:
+        """Set evaluation mode on self and all submodules."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set whether the parameters require grad; return self."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
@@ -494,6 +511,7 @@ class Module(Hooked, Stateful, OwnConstructor):
         return f"Parametrized{name}" if "parametrizations" in self._modules else name
 
     def extra_repr(self) -> str:
+        """Return the text in the parentheses of the repr; override in subclasses."""
         return ""
 
     def __repr__(self) -> str:

@@ -45,11 +45,11 @@ def _gru_step(gates: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None) ->
     return ((h - n) * z + n,)
 
 
-# (index of the weights, input, state, whether it runs backwards) to the outputs of all steps and
-# the final state
+# Maps the index of the weights, the input, the state and whether it runs backwards to the outputs of
+# all steps and the final state.
 RunLayer = Callable[[int, Tensor, State, bool], "tuple[Tensor, State]"]
 RecurrentStep = Callable[[Tensor, State, Tensor, "Tensor | None"], State]
-# mode: (the function of one step, gates per hidden unit)
+# The function of one step and the number of gates per hidden unit, by mode.
 MODES: dict[str, tuple[RecurrentStep, int]] = {
     "RNN_TANH": (
         lambda gates, state, w_hh, b_hh: ((F.linear(state[0], w_hh, b_hh) + gates).tanh(),),
@@ -64,7 +64,7 @@ MODES: dict[str, tuple[RecurrentStep, int]] = {
 }
 
 
-# One layer of a float32 LSTM, which is a single operator in PyTorch on the CPU and in the graph.
+# Marks a layer of a float32 LSTM, which is a single operator in PyTorch's graph on the CPU.
 mkldnn_layer = elementwise_op(
     "mkldnn_rnn_layer(self)", lambda a: a, self=d("", lambda xp, g, out, self: g)
 )
@@ -78,6 +78,7 @@ def gates_of(weights: dict[str, Any], input: Tensor) -> Tensor:
 
 
 def is_single(x: Tensor) -> bool:
+    """Whether a tensor is of single precision (float32) and not empty."""
     return x.dtype.name == "float32" and x.numel() > 0
 
 
@@ -120,6 +121,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _check_options(self) -> None:
+        """Raise PyTorch's error for an invalid option; warn if dropout has no effect."""
         if (
             isinstance(self.dropout, bool)
             or not isinstance(self.dropout, (int, float))
@@ -340,8 +342,9 @@ def _no_projection(kwargs: dict[str, Any]) -> None:
 
 
 class RNN(RNNBase):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu; (L, N, in) and (layers, N, hid) to (L, N,
-    hid) and h.
+    """Elman network: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu in place of tanh.
+
+    Input (L, N, in) and h (layers, N, hid) to (L, N, hid) and the final h.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -474,9 +477,8 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(input, None if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[
-            0
-        ]
+        mode = f"RNN_{self.nonlinearity.upper()}"
+        return self._step(input, None if hx is None else (hx,), mode)[0]
 
 
 class LSTMCell(RNNCellBase):

@@ -30,13 +30,14 @@ def ints(name: str, argument: str, value: object, position: str = "") -> Ints:
     """Return a sequence of ints as a tuple; raise TypeError for anything else."""
     if not isinstance(value, (tuple, list)):
         raise TypeError(
-            f"{name}(): argument '{argument}'{position} must be tuple of ints, not {type(value).__name__}"
+            f"{name}(): argument '{argument}'{position} must be tuple of ints, not "
+            f"{type(value).__name__}"
         )
     for i, item in enumerate(value):
         if not hasattr(item, "__index__"):
             raise TypeError(
-                f"{name}(): argument '{argument}'{position} must be tuple of ints, but found element of type "
-                f"{type(item).__name__} at pos {i}"
+                f"{name}(): argument '{argument}'{position} must be tuple of ints, but found "
+                f"element of type {type(item).__name__} at pos {i}"
             )
     return tuple(int(item) for item in value)
 
@@ -49,13 +50,13 @@ def check_forms(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> No
         or not {"input", "weight"} <= arguments.keys() <= set(NAMES)
         or not all(accepts_value(argument, value) for argument, value in arguments.items())
     ):
-        got = [type(a).__name__ for a in args] + [
-            f"{k}={type(v).__name__}" for k, v in options.items()
-        ]
-        raise TypeError(FORMS.format(name, ", ".join(got)))
+        types = [type(value).__name__ for value in args]
+        types += [f"{key}={type(value).__name__}" for key, value in options.items()]
+        raise TypeError(FORMS.format(name, ", ".join(types)))
 
 
 def accepts_value(argument: str, value: object) -> bool:
+    """Return whether the type of a value suits an argument in one of the two signatures."""
     if argument in ("input", "weight", "bias"):
         return isinstance(value, Tensor) or (value is None and argument == "bias")
     if isinstance(value, (tuple, list)):
@@ -70,8 +71,8 @@ def expand_parameter(argument: str, value: Ints, n: int) -> Ints:
     if len(value) == 1:
         return value * n
     raise RuntimeError(
-        f"expected {argument} to be a single integer value or a list of {n} values to match the convolution "
-        f"dimensions, but got {argument}={list(value)}"
+        f"expected {argument} to be a single integer value or a list of {n} values to match the "
+        f"convolution dimensions, but got {argument}={list(value)}"
     )
 
 
@@ -97,7 +98,8 @@ def same_padding(weight: Tensor, stride: Ints, padding: str, dilation: Ints) -> 
 def check_dtypes(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     if bias is not None and bias.dtype is not input.dtype:
         raise RuntimeError(
-            f"Input type ({input.dtype.cpp_name}) and bias type ({bias.dtype.cpp_name}) should be the same"
+            f"Input type ({input.dtype.cpp_name}) and bias type ({bias.dtype.cpp_name}) should be "
+            "the same"
         )
     if weight.dtype is not input.dtype:
         raise RuntimeError(
@@ -125,31 +127,34 @@ def check_weight(input: Tensor, weight: Tensor, groups: int) -> None:
         raise RuntimeError("weight should have at least three dimensions")
     if input.ndim != weight.ndim:
         raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but "
-            f"got {input.ndim}-dimensional input of size {list(input.shape)} instead"
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight "
+            f"{list(weight.shape)}, but got {input.ndim}-dimensional input of size "
+            f"{list(input.shape)} instead"
         )
     if weight.shape[0] < groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"{list(weight.shape)} instead"
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but "
+            f"got weight of size {list(weight.shape)} instead"
         )
     if weight.shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            f"size [{list(weight.shape)}] instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size [{list(weight.shape)}] instead"
         )
 
 
 def channels_message(expected: str, input: Tensor, weight: Tensor, channels: int) -> str:
     return (
-        f"Given {expected}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have {channels} "
-        f"channels, but got {input.shape[1]} channels instead"
+        f"Given {expected}, weight of size {list(weight.shape)}, expected "
+        f"input{list(input.shape)} to have {channels} channels, but got {input.shape[1]} channels "
+        "instead"
     )
 
 
 def check_convolution(
     input: Tensor, weight: Tensor, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> None:
+    """Raise PyTorch's error for a convolution whose shapes or parameters do not fit."""
     shown = [1, *dilation] if len(dilation) == 1 else list(dilation)
     check_numbers(stride, padding, dilation, groups, str(shown))
     check_weight(input, weight, groups)
@@ -176,8 +181,9 @@ def check_convolution(
 def check_bias(weight: Tensor, bias: Tensor | None, outputs: int, transposed: bool) -> None:
     if bias is not None and tuple(bias.shape) != (outputs,):
         raise RuntimeError(
-            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(weight.shape)}, expected bias to be "
-            f"1-dimensional with {outputs} elements, but got bias of size {list(bias.shape)} instead"
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(weight.shape)}, "
+            f"expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
+            f"{list(bias.shape)} instead"
         )
 
 
@@ -191,7 +197,9 @@ def check_transposed(
     dilation: Ints,
     groups: int,
 ) -> None:
-    n = len(stride)
+    """Raise PyTorch's error for a transposed convolution whose shapes or parameters do not fit;
+    `sizes` are those of the output.
+    """
     check_numbers(stride, padding, dilation, groups, by_axis("dilation", dilation, ", "))
     if any(p < 0 for p in output_padding):
         raise RuntimeError("negative output_padding is not supported")
@@ -199,24 +207,22 @@ def check_transposed(
     if input.shape[1] != weight.shape[0]:
         raise RuntimeError(channels_message("transposed=1", input, weight, weight.shape[0]))
     if any(p >= s and p >= e for p, s, e in zip(output_padding, stride, dilation, strict=True)):
-        parameters = (
-            ("output_padding", output_padding),
-            ("stride", stride),
-            ("dilation", dilation),
-        )
         raise RuntimeError(
             "output padding must be smaller than either stride or dilation, but got "
-            + " ".join(by_axis(parameter, value, " ") for parameter, value in parameters)
+            f"{by_axis('output_padding', output_padding, ' ')} {by_axis('stride', stride, ' ')} "
+            f"{by_axis('dilation', dilation, ' ')}"
         )
     if any(size < 1 for size in input.shape[2:]):
         raise RuntimeError(
-            f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}"
+            "Only zero batch or zero channel inputs are supported, but got input shape: "
+            f"{list(input.shape)}"
         )
     if any(size < 1 for size in sizes):
-        line = (1,) if n == 1 else ()
+        line = (1,) if len(stride) == 1 else ()
         raise RuntimeError(
             f"Given input size per channel: ({join_sizes(line + tuple(input.shape[2:]))}). "
-            f"Calculated output size per channel: ({join_sizes(line + sizes)}). Output size is too small"
+            f"Calculated output size per channel: ({join_sizes(line + sizes)}). Output size is too "
+            "small"
         )
 
 

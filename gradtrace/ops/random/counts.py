@@ -44,11 +44,13 @@ class Uniform:
         return self.ready.pop()
 
     def close(self) -> None:
+        """Set the stream to the state after the numbers that were used."""
         self.stream.words.set_state(self.before)
         self.stream.uint32(2 * self.used)
 
 
 def poisson(stream: Stream, rates: list[float]) -> list[float]:
+    """Return a Poisson number for each rate."""
     with closing(Uniform(stream)) as uniform:
         return [poisson_one(rate, uniform) for rate in rates]
 
@@ -68,6 +70,7 @@ def poisson_one(rate: float, uniform: Callable[[], float]) -> float:
 
 
 def poisson_large(rate: float, uniform: Callable[[], float]) -> float:
+    """Return a Poisson number for a rate of at least 10 (PTRS)."""
     b = 0.931 + 2.53 * math.sqrt(rate)
     a = -0.059 + 0.02483 * b
     inverse = 1.1239 + 1.1328 / (b - 3.4)
@@ -78,7 +81,7 @@ def poisson_large(rate: float, uniform: Callable[[], float]) -> float:
         us = 0.5 - abs(u)
         if us == 0:
             continue
-        k = whole((2 * a / us + b) * u + rate + 0.43)
+        k = floor_int64((2 * a / us + b) * u + rate + 0.43)
         if us >= 0.07 and v <= accepted:
             return k
         if k < 0 or (us < 0.013 and v > us):
@@ -88,20 +91,20 @@ def poisson_large(rate: float, uniform: Callable[[], float]) -> float:
             return k
 
 
-def whole(x: float) -> int:
-    """Return floor(x), or the smallest int64, as a cast in C does, if the result does not fit in
-    int64.
-    """
+def floor_int64(x: float) -> int:
+    """Return floor(x); the smallest int64, like a cast in C, if it does not fit in an int64."""
     return math.floor(x) if abs(x) < 2**63 else -(2**63)
 
 
 def log(x: float) -> float:
+    """Return the logarithm of a non-negative number; -inf for 0."""
     return math.log(x) if x else -math.inf
 
 
 def binomial(
     stream: Stream, counts: list[float], chances: list[float], kind: NumpyDtype
 ) -> list[float]:
+    """Return a binomial number for each count and probability; `kind` is the dtype of the latter."""
     with closing(Uniform(stream)) as uniform:
         return [binomial_one(n, p, uniform, kind) for n, p in zip(counts, chances, strict=True)]
 
@@ -133,6 +136,7 @@ def successes(n: float, p: float, uniform: Callable[[], float]) -> float:
 
 
 def binomial_large(n: float, p: float, uniform: Callable[[], float]) -> float:
+    """Return a binomial number for n * p of at least 10 (BTRS)."""
     deviation = math.sqrt(n * p * (1 - p))
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
@@ -166,6 +170,7 @@ def binomial_large(n: float, p: float, uniform: Callable[[], float]) -> float:
 
 
 def stirling(k: float) -> float:
+    """Return the correction of Stirling's approximation of log(k!)."""
     if k < len(STIRLING):
         return STIRLING[int(k)]
     square = (k + 1) * (k + 1)

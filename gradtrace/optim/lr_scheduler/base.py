@@ -40,7 +40,7 @@ NO_INITIAL_LR = (
 
 
 def warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=3)
+    warnings.warn(message, stacklevel=3)
 
 
 def group_values(optimizer: Optimizer, key: str) -> list[Any]:
@@ -71,6 +71,7 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
 
 
 def require_optimizer(optimizer: Any) -> Optimizer:
+    """Return the optimiser; raise TypeError for an object of another class."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
     return optimizer
@@ -110,7 +111,7 @@ def load_attributes(function: Any, saved: dict[str, Any] | None) -> None:
 
 
 def has_attributes(function: Any) -> bool:
-    # a function has no state to save
+    # Functions and classes, which have a __qualname__, have no state to save.
     return not hasattr(function, "__qualname__") and hasattr(function, "__dict__")
 
 
@@ -177,9 +178,12 @@ class LRScheduler(OwnConstructor):
             state.watcher.schedule_stepped(self)
 
     def _update_lr(self, epoch: int | None = None) -> None:
-        closed_form = getattr(self, "_get_closed_form_lr", None)
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        compute = self.get_lr if epoch is None or closed_form is None else closed_form
+        if epoch is None:
+            self.last_epoch += 1
+            compute = self.get_lr
+        else:
+            self.last_epoch = epoch
+            compute = getattr(self, "_get_closed_form_lr", self.get_lr)
         self._set_rates(compute)
 
     def _set_rates(self, compute: Any) -> None:
@@ -190,7 +194,7 @@ class LRScheduler(OwnConstructor):
             self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, values, strict=True):
             set_value(group, "lr", lr)
-        self._last_lr = group_values(self.optimizer, "lr")
+        self._last_lr = self._current()
 
     def _check_called_within_step(self) -> None:
         if not self._get_lr_called_within_step:
@@ -209,15 +213,17 @@ class LRScheduler(OwnConstructor):
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the state_dict of a schedule of this class."""
-        self._take_state(state_dict)
+        """Load what `state_dict` returned for a schedule of this class; TypeError for a value that
+        is not data.
+        """
+        self._load_fields(state_dict)
 
-    def _take_state(self, state_dict: dict[str, Any], *others: str) -> None:
-        """Set the fields of this schedule from a state dict, except `others`; ignore keys that
+    def _load_fields(self, state_dict: dict[str, Any], *excluded: str) -> None:
+        """Set the fields of this schedule from a state dict, except `excluded`; ignore keys that
         belong to its class.
         """
         for key, value in state_dict.items():
-            if type(key) is not str or key == "optimizer" or key in others:
+            if type(key) is not str or key == "optimizer" or key in excluded:
                 continue
             if key in vars(self):
                 check_field(type(self).__name__, key, vars(self)[key], value)

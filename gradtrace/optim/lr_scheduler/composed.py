@@ -40,7 +40,7 @@ class _Composed(LRScheduler):
         return saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._take_state(state_dict, "_schedulers")
+        self._load_fields(state_dict, "_schedulers")
         for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(saved)
 

@@ -127,7 +127,7 @@ class CyclicLR(_WithMomentum):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._take_state(state_dict, "_scale_fn_custom")
+        self._load_fields(state_dict, "_scale_fn_custom")
         load_attributes(self._scale_fn_custom, state_dict["_scale_fn_custom"])
 
 

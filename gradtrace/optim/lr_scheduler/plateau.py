@@ -123,5 +123,5 @@ class ReduceLROnPlateau(LRScheduler):
                 set_value(group, "lr", new)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._take_state(state_dict)
+        self._load_fields(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)

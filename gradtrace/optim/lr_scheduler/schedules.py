@@ -36,7 +36,7 @@ class _ByFunction(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._take_state(state_dict, "lr_lambdas")
+        self._load_fields(state_dict, "lr_lambdas")
         for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             load_attributes(function, saved)
 

@@ -33,8 +33,10 @@ def default_convert(data: Any) -> Any:
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Combine items into a batch: stack tensors, make numbers a tensor, and combine tuples, lists
-    and dicts by part.
+    """Combine items into a batch: stack tensors, make a tensor of numbers, and combine tuples,
+    lists and dicts element by element.
+
+    TypeError for items of another type, RuntimeError for lists of different lengths.
     """
     first = batch[0]
     if isinstance(first, Tensor):

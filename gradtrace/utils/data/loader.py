@@ -57,30 +57,16 @@ class DataLoader:
         self.generator = generator
         self.drop_last = drop_last
         iterable = isinstance(dataset, IterableDataset)
-        if iterable:
-            refuse_of_iterable(shuffle, sampler, batch_sampler)
-        if sampler is not None and shuffle:
-            raise ValueError("sampler option is mutually exclusive with shuffle")
+        check_options(iterable, batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, "
-                    "and drop_last"
-                )
             batch_size = None
-        elif batch_size is None and drop_last:
-            raise ValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with "
-                "drop_last"
-            )
-        if sampler is None and not iterable:
-            sampler = (
-                RandomSampler(dataset, generator=generator)
-                if shuffle
-                else SequentialSampler(dataset)
-            )
-        if batch_size is not None and batch_sampler is None and not iterable:
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        if not iterable:
+            if sampler is None and shuffle:
+                sampler = RandomSampler(dataset, generator=generator)
+            elif sampler is None:
+                sampler = SequentialSampler(dataset)
+            if batch_size is not None:
+                batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size
         self.sampler = sampler
         self.batch_sampler = batch_sampler
@@ -89,12 +75,13 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.dataset, IterableDataset):
-            batches = map(self.collate_fn, self._of_iterable())
+            batches = map(self.collate_fn, self._iterable_items())
         elif self.batch_sampler is None:
             batches = map(self._item, iter(self.sampler))
         else:
             batches = map(self._batch, iter(self.batch_sampler))
-        any_seed(self.generator)  # PyTorch draws one for its workers, also if there are none
+        # PyTorch draws a seed for its workers even if there are none.
+        any_seed(self.generator)
         return batches
 
     def _item(self, index: Any) -> Any:
@@ -103,7 +90,8 @@ class DataLoader:
     def _batch(self, indices: Any) -> Any:
         return self.collate_fn([self.dataset[index] for index in indices])
 
-    def _of_iterable(self) -> Iterator[Any]:
+    def _iterable_items(self) -> Iterator[Any]:
+        """Yield the items of an iterable data set, or lists of `batch_size` items."""
         if self.batch_size is None:
             yield from self.dataset
         else:
@@ -121,11 +109,36 @@ class DataLoader:
         return cls
 
 
-def refuse_of_iterable(shuffle: bool | None, sampler: Any, batch_sampler: Any) -> None:
-    expected = "DataLoader with IterableDataset: expected unspecified"
-    if shuffle:
-        raise ValueError(f"{expected} shuffle option, but got shuffle={shuffle}")
-    if sampler is not None:
-        raise ValueError(f"{expected} sampler option, but got sampler={sampler}")
+def check_options(
+    iterable: bool,
+    batch_size: int | None,
+    shuffle: bool | None,
+    sampler: Any,
+    batch_sampler: Any,
+    drop_last: bool,
+) -> None:
+    """Raise ValueError for options that exclude each other, or that an IterableDataset does not
+    allow.
+    """
+    if iterable:
+        expected = "DataLoader with IterableDataset: expected unspecified"
+        if shuffle:
+            raise ValueError(f"{expected} shuffle option, but got shuffle={shuffle}")
+        if sampler is not None:
+            raise ValueError(f"{expected} sampler option, but got sampler={sampler}")
+        if batch_sampler is not None:
+            raise ValueError(
+                f"{expected} batch_sampler option, but got batch_sampler={batch_sampler}"
+            )
+    if sampler is not None and shuffle:
+        raise ValueError("sampler option is mutually exclusive with shuffle")
     if batch_sampler is not None:
-        raise ValueError(f"{expected} batch_sampler option, but got batch_sampler={batch_sampler}")
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError(
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
+                "drop_last"
+            )
+    elif batch_size is None and drop_last:
+        raise ValueError(
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+        )

@@ -437,6 +437,7 @@ DISPLAYS = {
     "torch's function": ("torch.add", "<function torch._VariableFunctionsClass.add>"),
     "a method": ("x.sum", "<function Tensor.sum>"),
     "PyTorch's own method": ("x.retain_grad", "<built-in method retain_grad of Tensor object at 0x7f5450>"),
+    "PyTorch's method, printed": ("print(x.sum, 1)", "<built-in method sum of Tensor object at 0x7f5450> 1"),
     "a built-in": ("len", "<function len(obj, /)>"),
     "a module": ("torch.nn", "<module 'torch.nn' from '/usr/lib/torch/nn/__init__.py'>"),
     "a tuple": ("(x, x * 2)", "(tensor([1.], requires_grad=True),\n tensor([2.], grad_fn=<MulBackward0>))"),
@@ -450,6 +451,7 @@ NOT_DISPLAYS = {
     "another class": ("torch.nn.Linear", "torch.nn.modules.linear.Bilinear"),
     "another function": ("f", "<function __main__.g(a)>"),
     "another method": ("x.sum", "<function Tensor.mean>"),
+    "another method, printed": ("print(x.sum)", "<built-in method mean of Tensor object at 0x7f5450>"),
     "another module": ("torch.nn", "<module 'torch.optim' from '/usr/lib/torch/optim/__init__.py'>"),
     "another tuple": ("(x, x * 2)", "(tensor([1.], requires_grad=True),\n tensor([3.], grad_fn=<MulBackward0>))"),
 }  # fmt: skip

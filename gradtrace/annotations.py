@@ -23,10 +23,11 @@ else:
     from _collections_abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     try:
-        from _collections import _tuplegetter as place  # what collections.namedtuple takes
+        # collections.namedtuple uses the same descriptor
+        from _collections import _tuplegetter as field_getter
     except ImportError:
 
-        def place(index, doc):
+        def field_getter(index, doc):
             return property(lambda self: self[index], doc=doc)
 
     class Any:
@@ -42,30 +43,23 @@ else:
 
     new_tuple = tuple.__new__
 
-    class _Maker(type):
-        """Makes a record's class of the annotations in its body."""
+    class _RecordType(type):
+        """The metaclass of records: it makes a field of each annotation in the class body."""
 
         def __new__(cls, name, bases, body):
             body.setdefault("__slots__", ())
             fields = tuple(body.get("__annotations__", ()))
             if fields:
                 defaults = {field: body[field] for field in fields if field in body}
-                last = (
-                    tuple(defaults.values())
-                    if fields[len(fields) - len(defaults) :] == (*defaults,)
-                    else ()
-                )
                 body.update(_fields=fields, _field_defaults=defaults, __match_args__=fields)
-                body.update(_count=len(fields), _last=last)
-                body.update(
-                    {
-                        field: place(i, f"Alias for field number {i}")
-                        for i, field in enumerate(fields)
-                    }
-                )
+                body["_count"] = len(fields)
+                # A type checker refuses a field without a default after one with a default.
+                body["_last"] = tuple(defaults.values())
+                for i, field in enumerate(fields):
+                    body[field] = field_getter(i, f"Alias for field number {i}")
             return super().__new__(cls, name, bases, body)
 
-    class NamedTuple(tuple, metaclass=_Maker):
+    class NamedTuple(tuple, metaclass=_RecordType):
         """A substitute for typing.NamedTuple: the base of tuples with named fields."""
 
         _fields = ()
@@ -109,7 +103,7 @@ else:
             return f"{type(self).__name__}({shown})"
 
     def _completed(cls, given, named):
-        """The values of all fields; TypeError, as of any call, where they do not fit."""
+        """Return the values of all fields; raise TypeError, as any call, if they do not fit."""
         fields = cls._fields
         defaults = cls._field_defaults
         values = list(given)

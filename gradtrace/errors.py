@@ -20,19 +20,19 @@ from __future__ import annotations
 
 
 class GradtraceError(Exception):
-    """Base of all: one line that says what went wrong (`message`) and one that says what to do
-    (`hint`, may be empty).
+    """The base of all: `message` says in one line what went wrong, and `hint` what to do; the hint
+    may be empty.
 
     `place` is None or an object with `.name`, `.line` (1-based), `.column` (1-based), `.text` (the
     source line) and `.width` (columns to underline).
     """
 
     exit_code = 1
-    # of an error in backward: the place of the operation that was differentiated
+    # For an error in backward, this is the place of the operation that was differentiated.
     forward: object | None = None
     missing = ""  # the module, or the name with its module, that gradtrace does not have
-    is_of_library = False  # an exception that gradtrace raised, not the program's code
-    run: object | None = None  # what was done until then, if the run was recorded
+    is_of_library = False  # whether gradtrace raised it, and not the program's code
+    run: object | None = None  # the run up to the error, if it was recorded
 
     def __init__(self, message: str, hint: str = "", place: object | None = None) -> None:
         super().__init__(message)
@@ -82,4 +82,5 @@ class NotKeptError(GradtraceError):
 
     @classmethod
     def of_meta(cls) -> NotKeptError:
+        """Return the error for a tensor on the device 'meta'."""
         return cls("a tensor on the device 'meta' has no values", "make it on the CPU")

@@ -1,5 +1,5 @@
 """The limits of a program: one list from which messages, options and environment variables are
-made.
+derived.
 
 This module is separate from what runs programs, so that `--help` can list the options without
 loading that.
@@ -11,9 +11,10 @@ import os
 
 from gradtrace.annotations import NamedTuple
 
-# bytes of a program's values by default, where the machine has twice as much
+# A program's values may take this many bytes by default, or half of a smaller memory.
 MOST_MEMORY = 8_000_000_000
-CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+# The files of cgroup versions 2 and 1 that have the memory limit of a container.
+CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def machine_memory(share: float, most: int) -> int:
@@ -25,7 +26,7 @@ def machine_memory(share: float, most: int) -> int:
         sizes.append(int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * share))
     except (AttributeError, OSError, ValueError):  # not a Unix system
         return most
-    for name in CONTAINERS:
+    for name in CONTAINER_LIMITS:
         try:
             with open(name, "rb") as file:
                 sizes.append(int(int(file.read()) * share))
@@ -35,8 +36,8 @@ def machine_memory(share: float, most: int) -> int:
 
 
 class Budget(NamedTuple):
-    """The limits of one run, the folders that the program may write to and import from ("": none),
-    what it may read, its arguments.
+    """The limits of one run; the folders that the program may write to and import from, "" for
+    none; the files and folders that it may read; its arguments.
     """
 
     source_bytes: int = 1_000_000
@@ -48,7 +49,7 @@ class Budget(NamedTuple):
     allow_write: str = ""
     allow_import: str = ""
     allow_read: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()  # of the program, as its sys.argv has them
+    arguments: tuple[str, ...] = ()  # what the program has in sys.argv[1:]
 
 
 class Limit(NamedTuple):

@@ -63,7 +63,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     recorded = record(pyfuncitem.config.getoption("--gradtrace-level"))
     recorded._main = str(pyfuncitem.path)
     recorded._env = {}
-    failed: BaseException | None = None  # which ends the test, but not what is recorded of it
+    # A failed assertion is raised after the recording: it is not an error of what was recorded.
+    failed: BaseException | None = None
     try:
         with recorded:
             try:
@@ -115,7 +116,7 @@ def gradtrace_golden(request: pytest.FixtureRequest) -> Callable[..., Any]:
         used.add(name)
         whole = f"{test}--{name}" if name else test
         stem = re.sub(r"[^\w.\-\[\]]+", "_", whole)
-        if stem != whole:  # so that no other test has this file
+        if stem != whole:  # another test could have the same stem
             stem += f"-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
         return GoldenRecord(
             folder / f"{stem}.gt", request.config.getoption("--gradtrace-update"), fail, tolerance
@@ -129,11 +130,11 @@ def variables(error: BaseException, function: Any) -> dict[str, Any]:
     from gradtrace.torch.recording import variables_of
 
     code = getattr(function, "__code__", None)
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code is code:
-            return variables_of(trace.tb_frame)
-        trace = trace.tb_next
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code is code:
+            return variables_of(traceback.tb_frame)
+        traceback = traceback.tb_next
     return dict(getattr(function, "__globals__", {}))
 
 

@@ -14,12 +14,13 @@ from gradtrace.ops.create.factories import as_tensor
 
 __all__ = ["assert_allclose", "assert_close"]
 
-# rtol and atol of each dtype; 0 for what is not here.
+# The default rtol and atol of each dtype, and of those that are not listed.
 TOLERANCES = {
     dtypes.float16: (1e-3, 1e-5),
     dtypes.float32: (1.3e-6, 1e-5),
     dtypes.float64: (1e-7, 1e-7),
 }
+EXACT = (0.0, 0.0)
 
 
 def assert_close(
@@ -72,10 +73,8 @@ def difference(
         return first_difference(
             [(i, *pair) for i, pair in enumerate(zip(actual, expected, strict=True))], options
         )
-    a, b = (
-        as_tensor(x, dtype=dtypes.float64) if isinstance(x, float) else as_tensor(x)
-        for x in (actual, expected)
-    )
+    a = tensor_of(actual)
+    b = tensor_of(expected)
     if a.shape != b.shape:
         return f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}."
     if check_dtype and a.dtype is not b.dtype:
@@ -83,7 +82,13 @@ def difference(
     return difference_of_arrays(a, b, *tolerances(a.dtype, b.dtype, rtol, atol), equal_nan)
 
 
+def tensor_of(value: Any) -> Tensor:
+    """Return a tensor or number as a tensor; a float has the dtype float64."""
+    return as_tensor(value, dtypes.float64 if isinstance(value, float) else None)
+
+
 def first_difference(pairs: list[Any], options: Any) -> str:
+    """Return the first difference of triples (key, actual, expected), with its key; "" if none."""
     for key, actual, expected in pairs:
         text = difference(actual, expected, *options)
         if text:
@@ -94,13 +99,18 @@ def first_difference(pairs: list[Any], options: Any) -> str:
 def tolerances(
     a: dtypes.dtype, b: dtypes.dtype, rtol: float | None, atol: float | None
 ) -> tuple[float, float]:
+    """Return rtol and atol: those given, else the larger defaults of the two dtypes."""
     if rtol is not None and atol is not None:
         return rtol, atol
-    both = [TOLERANCES.get(kind, (0.0, 0.0)) for kind in (a, b)]
-    return max(pair[0] for pair in both), max(pair[1] for pair in both)
+    of_a = TOLERANCES.get(a, EXACT)
+    of_b = TOLERANCES.get(b, EXACT)
+    return max(of_a[0], of_b[0]), max(of_a[1], of_b[1])
 
 
 def difference_of_arrays(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> str:
+    """Return what differs between two tensors of the same shape, in PyTorch's words; "" if nothing
+    does.
+    """
     kind = np.result_type(a.dtype.np, b.dtype.np)
     x, y = (t.detach().array.astype(np.int64 if kind.kind == "b" else kind) for t in (a, b))
     wrong = ~np.isclose(x.astype(np.float64), y.astype(np.float64), rtol, atol, equal_nan=equal_nan)

@@ -1,5 +1,5 @@
-"""Buffers that differ between ranks, random numbers that do not, ranks that are gone, and
-operations that part.
+"""Explain how ranks differ: in their buffers, in random numbers that should differ, in records that
+are missing, and in the first operation that only one of them has.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PEERS = (
     "Timed out",
     "timed out",
 )
-LEAST = 16  # elements of a mask that two ranks do not draw alike by chance
+LEAST = 16  # two ranks do not draw masks of this many elements alike by chance
 
 
 def buffers_apart(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
@@ -32,22 +32,19 @@ def buffers_apart(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     first, *others = held.values()
     names = [
         name
-        for name, t in first.items()
-        if any(
-            name in theirs and comparable(t, theirs[name]) and t.value != theirs[name].value
-            for theirs in others
-        )
+        for name, buffer in first.items()
+        if any(differs(buffer, theirs.get(name)) for theirs in others)
     ]
     if not names:
         return
     low = min(ranks)
     high = max(ranks)
     facts = ranks[low]
-    versions = first[names[0]].first
+    first_version = first[names[0]].first
     readers = [
         operation
         for operation in facts.operations
-        if any(facts.tensors[i].first == versions for i in operation.tensors)
+        if any(facts.tensors[i].first == first_version for i in operation.tensors)
     ]
     used = tuple(facts.at(f"{names[0]} is used here", reader.span) for reader in readers[:1])
     apart = tuple(parting(facts, ranks[high], low, high)) if high > low else ()
@@ -64,9 +61,11 @@ def buffers_apart(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     )
 
 
-def comparable(a: TensorRecord, b: TensorRecord) -> bool:
-    """Whether the contents of both are known."""
-    return all(t.value is not None and t.value.is_measured for t in (a, b))
+def differs(a: TensorRecord, b: TensorRecord | None) -> bool:
+    """Whether the contents of both tensors are known, and are not the same."""
+    if b is None or a.value is None or b.value is None:
+        return False
+    return a.value.is_measured and b.value.is_measured and a.value != b.value
 
 
 def buffers(facts: Facts) -> dict[str, TensorRecord]:
@@ -149,12 +148,12 @@ def alike(a: tuple[Operation, Any, Any], b: tuple[Operation, Any, Any]) -> bool:
 
 
 def follows(trace: Trace) -> bool:
-    """Whether a failure says that another process has gone."""
+    """Whether a program failed because another process had ended."""
     return trace.failure is not None and any(words in trace.failure.message for words in PEERS)
 
 
 def failed_itself(trace: Trace) -> bool:
-    """Whether a rank's program failed, and not because another process has gone."""
+    """Whether a program failed, and not because another process had ended."""
     return trace.failure is not None and not follows(trace)
 
 
@@ -188,7 +187,7 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     missing = [rank for rank in range(processes) if rank not in ranks]
     if not missing:
         return
-    left = {rank: facts for rank, facts in ranks.items() if follows(facts.trace)}
+    stopped = {rank: facts for rank, facts in ranks.items() if follows(facts.trace)}
     sentence = f"{named_ranks(missing).capitalize()} left no record"
     several = len(missing) > 1
     not_given = "or their records were not given" if several else "or its record was not given"
@@ -199,14 +198,14 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
             symptom=sentence,
         )
         return
-    if not left:
+    if not stopped:
         ended = "their processes ended before they" if several else "its process ended before it"
         yield Cause(
             "rank without record", f"{ended} could write one, {not_given}", symptom=sentence
         )
         return
-    passed = [len(facts.trace.training or facts.trace.passes) for facts in left.values()]
-    facts = next(iter(left.values()))
+    passed = [len(facts.trace.training or facts.trace.passes) for facts in stopped.values()]
+    facts = next(iter(stopped.values()))
     after = (
         f" after {'step' if facts.trace.training else 'pass'} {max(passed)}" if max(passed) else ""
     )
@@ -214,7 +213,7 @@ def absent(ranks: Mapping[int, Facts]) -> Iterator[Cause]:
     here = (
         ()
         if failure is None
-        else (facts.at(f"{named_ranks(list(left))} lost the connection here", failure.span),)
+        else (facts.at(f"{named_ranks(list(stopped))} lost the connection here", failure.span),)
     )
     advice = (
         "look for the end of that process in torchrun's output: a signal (9: killed, often for "
@@ -243,5 +242,6 @@ def parting(a: Facts, b: Facts, rank: int, other: int) -> Iterator[Evidence]:
 
 
 def signature(operation: Operation) -> tuple[Any, ...]:
+    """Return what is the same of an operation on all ranks: its name and its line."""
     span = operation.span
     return operation.name, None if span is None else (span.file, span.line)

@@ -1,3 +1,3 @@
-"""Map a program over the rows of a table: readers, writers, and the loop that runs a plan on chunks
-of rows.
+"""Map a program over the rows of a table: readers, writers, and the loop that executes a plan on
+chunks of rows.
 """

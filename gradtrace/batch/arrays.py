@@ -21,7 +21,7 @@ from gradtrace.sandbox import scratch
 
 
 def reason(error: Exception) -> str:
-    """Return the first line of a reader's error message for a damaged file."""
+    """Return the first line of the message of numpy's or zipfile's error for a damaged file."""
     return str(error).partition("\n")[0] or type(error).__name__
 
 
@@ -43,7 +43,7 @@ class NpyReader(TableReader):
         self.name = path
         try:
             self.array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except Exception as error:  # numpy's reader can raise almost anything for malformed input
+        except Exception as error:  # numpy can raise almost anything for malformed input
             raise UsageError(f"{path} is not a readable .npy file: {reason(error)}") from None
         if not hasattr(self.array, "dtype") or not (self.array.dtype.names or self.array.ndim == 2):
             raise UsageError(
@@ -55,11 +55,10 @@ class NpyReader(TableReader):
     def chunks(self, size: int, skip: int = 0) -> Iterator[Chunk]:
         for first in range(skip, self.rows, size):
             part = checked_text(np.array(self.array[first : first + size]), self.name)
-            columns = (
-                {n: part[n] for n in self.names}
-                if part.dtype.names
-                else dict(zip(self.names, part.T, strict=True))
-            )
+            if part.dtype.names:
+                columns = {name: part[name] for name in self.names}
+            else:
+                columns = dict(zip(self.names, part.T, strict=True))
             yield Chunk(first, len(part), columns)
 
 
@@ -73,7 +72,7 @@ class NpzReader(TableReader):
             self.members = {
                 name.removesuffix(".npy"): self.opened(name) for name in self.archive.namelist()
             }
-        except Exception as error:  # as above, from numpy or zipfile
+        except Exception as error:  # numpy and zipfile can raise almost anything
             raise UsageError(f"{path} is not a readable .npz file: {reason(error)}") from None
         self.names = list(self.members)
         lengths = {name: shape[0] if shape else -1 for name, (_, shape, _) in self.members.items()}
@@ -114,6 +113,7 @@ class NpzReader(TableReader):
             yield Chunk(first + cut, n - cut, {name: a[cut:] for name, a in columns.items()})
 
     def stretch(self, name: str, n: int) -> Any:
+        """Read the next `n` rows of a column; UsageError if the file is damaged."""
         stream, shape, dtype = self.members[name]
         count = n * math.prod(shape[1:])
         try:
@@ -178,6 +178,7 @@ class Growing:
 
 
 def write_header(stream: IO[bytes], dtype: Any, shape: tuple[int, ...]) -> None:
+    """Write the header of an .npy file; UsageError if it has too many columns."""
     described = {
         "descr": np.lib.format.dtype_to_descr(dtype),
         "fortran_order": False,
@@ -208,8 +209,8 @@ class NpyWriter(TableWriter):
 
 
 class NpzWriter(TableWriter):
-    """A writer of an .npz archive. Rows are kept in a nameless file; `close` sorts them into
-    arrays, one a column.
+    """A writer of an .npz archive. It keeps rows in a nameless file; `close` writes an array for
+    each column.
     """
 
     def __init__(self, stream: IO[bytes], folder: str) -> None:
@@ -240,7 +241,9 @@ class NpzWriter(TableWriter):
 
 
 class Column:
-    """What an archive has of a column so far: its rows, and where they lie in the nameless file."""
+    """A column of an archive so far: its number of rows, and where its pieces are in the nameless
+    file.
+    """
 
     def __init__(self, dtype: Any, shape: tuple[int, ...]) -> None:
         self.dtype = dtype

@@ -25,7 +25,7 @@ from gradtrace.errors import UsageError
 RETRIES = 3
 MOST_PARTS = 1_000_000
 
-PART = "GRADTRACE_MAP_PART"  # the environment variable by which a worker says which part to compute
+PART = "GRADTRACE_MAP_PART"  # the environment variable that says which part to compute
 SOURCE = "program.txt"
 PARAMETERS = "parameters.json"
 
@@ -59,7 +59,7 @@ class Task(NamedTuple):
     arguments: tuple[str, ...]
     source: str
     parameters: str
-    folder: str  # that the command was given in
+    folder: str  # the working directory of the command
 
 
 def run(
@@ -70,8 +70,8 @@ def run(
     done: Done,
     progress: Callable[[int], None],
 ) -> None:
-    """Compute the parts that are missing; UsageError if the cluster cannot be reached or its
-    versions differ.
+    """Compute the parts that are missing; `there` has those that exist, by their first row.
+    UsageError if the cluster cannot be reached or its versions differ.
     """
     client = connect(address)
     try:
@@ -115,6 +115,7 @@ def part_of(table: Table, first: int) -> dict[str, Any]:
 
 
 def connect(address: str) -> Any:
+    """Return a client of the cluster; UsageError without dask.distributed or a scheduler there."""
     try:
         from distributed import Client
     except ImportError:
@@ -130,8 +131,8 @@ def connect(address: str) -> Any:
 
 
 def prepare(client: Any) -> None:
-    """Make every worker have the versions of this process: send gradtrace if needed; UsageError if
-    others differ.
+    """Send gradtrace to the workers if one of them lacks it; UsageError unless all have the
+    versions of this process.
     """
     mine = versions()
     theirs = worker_versions(client)
@@ -153,6 +154,7 @@ def prepare(client: Any) -> None:
 
 
 def versions() -> dict[str, str]:
+    """Return the versions that results depend on."""
     import numpy
 
     from gradtrace import __version__
@@ -167,7 +169,7 @@ def versions() -> dict[str, str]:
 def worker_versions(client: Any) -> dict[str, dict[str, Any]]:
     """Return the versions on each worker; gradtrace's is None if it is not installed."""
 
-    # a local function is pickled by value and needs no gradtrace there
+    # A local function is pickled by value, so that it also runs on workers without gradtrace.
     def probe() -> dict[str, Any]:
         import importlib
         import sys
@@ -207,22 +209,22 @@ def one_part(task: Task, part: dict[str, Any]) -> tuple[int, int, list[str]]:
     import tempfile
 
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
+    python_path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
     with tempfile.TemporaryDirectory(prefix="gradtrace-") as folder:
         for name, text in ((SOURCE, task.source), (PARAMETERS, task.parameters)):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
-        place = {SOURCE: os.path.join(folder, SOURCE), PARAMETERS: os.path.join(folder, PARAMETERS)}
+        paths = {name: os.path.join(folder, name) for name in (SOURCE, PARAMETERS)}
         done = subprocess.run(
             [
                 sys.executable,
                 "-P",
                 "-m",
                 "gradtrace",
-                *(place.get(word, word) for word in task.arguments),
+                *(paths.get(word, word) for word in task.arguments),
             ],
             cwd=task.folder if os.path.isdir(task.folder) else folder,
-            env={**os.environ, "PYTHONPATH": paths, PART: json.dumps(part)},
+            env={**os.environ, "PYTHONPATH": python_path, PART: json.dumps(part)},
             capture_output=True,
             text=True,
         )
@@ -235,9 +237,7 @@ def one_part(task: Task, part: dict[str, Any]) -> tuple[int, int, list[str]]:
 
 
 def asked_part() -> dict[str, Any] | None:
-    """Return which part this process is to compute on behalf of a cluster's worker; None if it is
-    not one's.
-    """
+    """Return the part that a cluster's worker has started this process for; None if none has."""
     text = os.environ.get(PART)
     part: dict[str, Any] | None = json.loads(text) if text else None
     return part
@@ -252,7 +252,7 @@ def chunks_of(part: dict[str, Any], table: Any, data: str, kind: str, size: int)
 
 
 def limited(chunks: Any, rows: int) -> Any:
-    """Yield the chunks of the first `rows` rows, which end with a chunk."""
+    """Yield the chunks of the first `rows` rows; a chunk must end with the last of them."""
     for chunk in chunks:
         yield chunk
         rows -= chunk.size

@@ -19,7 +19,7 @@ FORM = "for instance --grid S=80:120:1000 (from, to, points) or --grid K=90,100,
 
 
 class Axis(NamedTuple):
-    """A grid: n points from low to high, or the listed points."""
+    """One grid: `n` points from `low` to `high` at equal distances, or the listed points."""
 
     name: str
     low: float
@@ -41,7 +41,7 @@ class Axis(NamedTuple):
 
 
 def parse(text: str) -> Axis:
-    """Parse NAME=FROM:TO:POINTS or NAME=a,b,c."""
+    """Parse NAME=FROM:TO:POINTS or NAME=a,b,c; UsageError for any other text."""
     name, equals, rest = text.partition("=")
     try:
         if not equals or not name.isidentifier():

@@ -1,8 +1,8 @@
 """Byte offsets of the rows of a text file, so that several processes can each read a range of it.
 
 The file is scanned once, without parsing cells: a CSV row ends at a line end outside quotes. This
-is wrong if a quote occurs inside an unquoted cell; every range reader therefore checks its number
-of rows, so such a file raises an error and is not misread.
+is wrong if a quote occurs inside an unquoted cell, so every reader of a range checks its number of
+rows: such a file raises an error and is not misread.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Ranges(NamedTuple):
 
 
 def ranges(name: str, part_rows: int, table: bool) -> Ranges:
-    """Return the ranges of parts of `part_rows` rows. `table`: the file is CSV or TSV with a
-    header, not JSON Lines.
+    """Return the ranges of parts of `part_rows` rows. `table` says that the file is CSV or TSV with
+    a header, not JSON Lines.
     """
     offsets: list[int] = []
     rows = -1 if table else 0
@@ -39,7 +39,9 @@ def ranges(name: str, part_rows: int, table: bool) -> Ranges:
 
 
 def starts(stream: IO[bytes], name: str, quoted: bool) -> Iterator[int]:
-    """Yield the byte offset of each row, leaving out blank lines."""
+    """Yield the byte offset of each row, leaving out blank lines. In a `quoted` file a line end in
+    quotes does not end a row. UsageError if lines end in carriage returns only.
+    """
     offset = start = 0
     within = False
     for line in stream:

@@ -40,14 +40,16 @@ CHILD = Path(__file__).with_name("torch_child.py")
 
 
 def variables(request: Request, python: str | None, trace: Trace | None = None) -> dict[str, Any]:
-    """Return PyTorch's values and gradients of the program's variables, with backward called as in
-    `trace`, which is gradtrace's own run of the request, if it has one. UsageError if PyTorch is
-    missing, ProgramError if it fails.
+    """Return PyTorch's values and gradients of the program's variables.
+
+    `trace` is gradtrace's own run of the request: if the command called backward in it, PyTorch
+    calls it in the same way. UsageError if PyTorch is missing, ProgramError if the program fails.
     """
     import gradtrace
 
     inputs = {
-        name: {**plain(t), "requires_grad": t.requires_grad} for name, t in prepare(request).items()
+        name: {**plain(tensor), "requires_grad": tensor.requires_grad}
+        for name, tensor in prepare(request).items()
     }
     question = {
         "dtype": request.dtype,
@@ -79,15 +81,15 @@ def variables(request: Request, python: str | None, trace: Trace | None = None) 
 
 
 def plain(tensor: Any) -> dict[str, Any]:
-    """Return a tensor's value as plain data."""
+    """Return a tensor's value and dtype as data for JSON."""
     from gradtrace.trace.values import frozen
 
     return {"value": numbers.jsonable(frozen(tensor)), "dtype": tensor.dtype.name}
 
 
 def backward_call(request: Request, trace: Trace) -> dict[str, Any]:
-    """Return how the command called backward; without `outputs`, on the program's last
-    expression.
+    """Return how the command called backward. Without `outputs` it was called on the program's last
+    expression, some of whose tensors have no name.
     """
     how = request.how
     roots = [trace.tensors[root] for root in trace.roots]
@@ -163,10 +165,12 @@ def checked_request(word: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_input(word: Any) -> bool:
+    """Whether a word describes an input of the program."""
     return is_tensor(word, "requires_grad") and type(word["requires_grad"]) is bool
 
 
 def is_tensor(word: Any, *more: str) -> bool:
+    """Whether a word describes a tensor as `plain` does, with the further keys in `more`."""
     return (
         isinstance(word, dict)
         and set(word) == {"value", "dtype", *more}

@@ -36,17 +36,17 @@ def with_modules(program: Program, budget: Budget, find: Find | None = None) -> 
     find = find or in_folder(budget.allow_import)
     modules: dict[str, Program] = {}
     waiting = list(imported_names(program, ""))
-    left = budget.source_bytes - len(program.source.text)
+    allowed = budget.source_bytes - len(program.source.text)
     while waiting:
         name = waiting.pop()
         if name in modules or not may_be_own(name):
             continue
         file = find(name)
         if file is None:
-            continue  # not a module, or a name in one; the import statement reports it
+            continue  # a name in a module, or a missing module, whose import statement fails
         shown, text = file
-        left -= len(text)
-        if left < 0:
+        allowed -= len(text)
+        if allowed < 0:
             raise ParseError(
                 f"the program is larger than {budget.source_bytes} bytes", advice("source_bytes")
             )
@@ -56,8 +56,8 @@ def with_modules(program: Program, budget: Budget, find: Find | None = None) -> 
 
 
 def may_be_own(name: str) -> bool:
-    """Whether a program may have its own module of this name: gradtrace imports those of Python and
-    numpy itself.
+    """Whether a program's own module may have this name, which modules of torch, Python and numpy
+    may not.
     """
     package = name.partition(".")[0]
     return (
@@ -66,7 +66,7 @@ def may_be_own(name: str) -> bool:
 
 
 def in_folder(name: str) -> Find:
-    """Return a function that finds modules in a folder."""
+    """Return a function that finds modules in a folder; UsageError if it is not a folder."""
     folder = os.path.realpath(name)
     if not os.path.isdir(folder):
         raise UsageError(
@@ -99,6 +99,7 @@ def package_of(name: str, program: Program) -> str:
 
 
 def is_package(program: Program) -> bool:
+    """Whether a module's text is the `__init__.py` of a package."""
     return os.path.basename(program.source.name) == "__init__.py"
 
 
@@ -115,6 +116,7 @@ def path_of(name: str, folder: str) -> str | None:
 
 
 def read(path: str) -> str:
+    """Return the text of a file; UsageError if it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
@@ -135,6 +137,7 @@ def imported_names(program: Program, package: str) -> Iterator[str]:
 
 
 def with_packages(name: str) -> Iterator[str]:
+    """Yield "a", "a.b" and "a.b.c" for "a.b.c"; nothing for a name with an empty part."""
     parts = name.split(".")
     yield from (".".join(parts[:i]) for i in range(1, len(parts) + 1) if all(parts))
 

@@ -17,7 +17,7 @@ PLOTTING = ("matplotlib", "mpl_toolkits", "seaborn")
 PROGRESS = ("tqdm",)
 TORCHVIZ = "torchviz"
 OWN_PICTURE = "torchviz is not installed: make_dot gives gradtrace's picture of autograd's graph"
-# How many parts the result of a call has, if a program unpacks it.
+# How many parts the result of a call has, for programs that unpack it.
 PARTS = {
     **dict.fromkeys(("get_legend_handles_labels", "get_size_inches", "pie", "subplot_mosaic"), 2),
     **dict.fromkeys(("get_xlim", "get_ylim", "xlim", "ylim", "xticks", "yticks"), 2),
@@ -27,11 +27,11 @@ PARTS = {
 
 
 class Substitute(ModuleType):
-    """A module in the place of one that is not installed."""
+    """A module in place of one that is not installed."""
 
 
 class PlottingModule(Substitute):
-    """A module of matplotlib, any name of which is a Plotted."""
+    """A module of matplotlib, of which every attribute is a Plotted."""
 
     def __init__(self, name: str, tell: Callable[[str], None]) -> None:
         super().__init__(name)

@@ -118,7 +118,7 @@ ONLY = {
 
 
 def constantly(name: str, value: Any) -> AnyFunction:
-    """Return a function of this name that returns a value, whatever its arguments are."""
+    """Return a function of this name that returns a value for any arguments."""
 
     def answer(*args: Any, **kwargs: Any) -> Any:
         return value
@@ -133,9 +133,7 @@ def without_device(*args: Any, **kwargs: Any) -> Any:
 
 
 class OutOfMemoryError(RuntimeError):
-    """The class of PyTorch's errors of GPUs without memory, which scripts name where they handle
-    errors.
-    """
+    """PyTorch's error of a GPU without free memory, which scripts name in `except` clauses."""
 
 
 OutOfMemoryError.__module__ = "torch"
@@ -177,9 +175,7 @@ def answers(value: Any, names: str) -> dict[str, Any]:
 
 
 class SDPBackend(Enum):
-    """The kernels of scaled_dot_product_attention in PyTorch, between which nothing is chosen
-    here.
-    """
+    """The kernels of scaled_dot_product_attention in PyTorch; choosing one has no effect here."""
 
     MATH = 0
     FLASH_ATTENTION = 1
@@ -193,8 +189,8 @@ OTHER_DEVICE = {
     **answers(0, "device_count"),
     **answers(None, "empty_cache manual_seed manual_seed_all synchronize"),
 }
-# The settings that change nothing here: what returns the value, what sets it, and the value of a
-# new run.
+# Settings that have no effect here: the function that returns the value, the one that sets it, and
+# the value at the start of a run.
 SETTINGS = (
     ("are_deterministic_algorithms_enabled", "use_deterministic_algorithms", False),
     ("get_deterministic_debug_mode", "set_deterministic_debug_mode", 0),
@@ -202,10 +198,6 @@ SETTINGS = (
     ("get_num_interop_threads", "set_num_interop_threads", 1),
     ("get_num_threads", "set_num_threads", 1),
 )
-DEVICE_QUERIES = words("""
-    current_device current_stream default_stream get_device_capability get_device_name get_device_properties
-    get_rng_state init initial_seed mem_get_info set_device set_rng_state synchronize
-""")
 ANSWERS: dict[str, dict[str, Any]] = {
     "torch": {
         "__version__": VERSION,
@@ -277,9 +269,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
             "ipc_collect reset_max_memory_allocated reset_peak_memory_stats seed seed_all "
             "set_stream",
         ),
-        **dict.fromkeys(words("current_stream get_device_capability mem_get_info"), without_device),
         **dict.fromkeys(
-            words("default_stream get_rng_state init initial_seed set_rng_state synchronize"),
+            words(
+                "current_stream default_stream get_device_capability get_rng_state init "
+                "initial_seed mem_get_info set_rng_state synchronize"
+            ),
             without_device,
         ),
         "stream": no_changes,
@@ -325,7 +319,7 @@ def public_value(module: str, name: str) -> Any:
     elif getattr(getattr(library, name, None), "__module__", None) in (library.__name__, module):
         value = getattr(library, name)
     elif module.startswith("torch.nn.modules.") and name in import_module("gradtrace.nn").__all__:
-        value = getattr(import_module("gradtrace.nn"), name)  # a layer that is in another file here
+        value = getattr(import_module("gradtrace.nn"), name)  # a layer of another file here
     if not isinstance(value, ModuleType):
         return value
     # gradtrace.trace is a package, but torch.trace is a function.

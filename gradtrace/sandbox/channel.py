@@ -40,7 +40,7 @@ class _State:
 
     def __init__(self) -> None:
         self.channel: Channel | None = None
-        # the names of the outputs that the command line asks for
+        # The names of the outputs that the command line asks for.
         self.outputs: tuple[str, ...] = ()
 
 
@@ -48,8 +48,8 @@ state = _State()
 
 
 class Channel:
-    """One end of the two pipes. `cut_by`: Ctrl-C or a limit, which has ended a frame in its middle;
-    none can follow.
+    """One end of the two pipes. `cut_by` is the exception (Ctrl-C or a limit) that interrupted a
+    frame; no other frame can follow.
     """
 
     def __init__(self, incoming: int, outgoing: int) -> None:
@@ -125,6 +125,7 @@ def ask_about(name: str, request: str) -> None:
 
 
 def number_of(name: str) -> int:
+    """Return the number of an output; UsageError if the command line does not name it."""
     if name not in state.outputs:
         raise errors.UsageError(
             f"cannot write '{name}': the command line does not name it", "give it with -o"
@@ -149,8 +150,8 @@ def stream_to(request: str, fill: Callable[[Any], Any], **details: Any) -> None:
 
 
 class Outgoing(io.RawIOBase):
-    """A file for writing whose content goes to the broker; once `is_abandoned`, what buffers around
-    it still hold is dropped.
+    """A file for writing whose content goes to the broker. Once `is_abandoned`, it drops what the
+    buffers around it still hold.
     """
 
     def __init__(self) -> None:

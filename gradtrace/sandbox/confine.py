@@ -1,4 +1,4 @@
-"""Make this process a confined one: what it inherits, what it may open, what it may use."""
+"""Confine this process: limit what it inherits, what it may open and what it may use."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gradtrace.annotations import Any, Callable, Iterable, Iterator, NamedTuple
 from gradtrace.sandbox import kernel
 from gradtrace.sandbox.kernel import Rights, Walls
 
-# Environment variables that a confined process keeps: how to speak to the terminal, and gradtrace's
-# own settings.
+# The environment variables that a confined process keeps: those of the terminal, of the libraries
+# that it loads, and gradtrace's own.
 KEPT = """COLUMNS COMP_CWORD COMP_WORDS DASK_SCHEDULER_ADDRESS FONTCONFIG_FILE FONTCONFIG_PATH FORCE_COLOR HOME LANG
     LANGUAGE LINES NO_COLOR OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS PATH SHELL SOURCE_DATE_EPOCH TERM TZ"""
 KEPT_PREFIXES = ("LC_", "PYTHON", "GRADTRACE_", "_GRADTRACE_")
@@ -21,19 +21,18 @@ SYSTEM = """/usr/lib /usr/lib64 /usr/local/lib /lib /lib64 /nix/store /etc/ld.so
     /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes"""
 USER_FONTS = ("~/.fonts", "~/.local/share/fonts", "~/.cache/fontconfig")
 INSTALLED = ("site-packages", "dist-packages")
-# Packages that gradtrace imports, where they are not in a folder of installed packages (a checkout,
-# a zip's folder).
+# The packages that gradtrace imports; they may lie outside of INSTALLED folders, as in a checkout.
 PACKAGES = (
     "gradtrace numpy click rich pygments graphviz pygraphviz PIL sympy mpmath pyarrow "
     "tensorboardX matplotlib"
 )
-LARGEST_FILE = 1 << 30  # bytes of a file, where nothing else is said
-MOST_OPEN = 4096  # descriptors: the parent looks at each of them
+LARGEST_FILE = 1 << 30  # bytes of a file by default
+MOST_OPEN = 4096  # descriptors, each of which the parent examines
 FIRST_FREE = 3  # the first descriptor after stdin, stdout and stderr
 
 
 class Limits(NamedTuple):
-    """Hard limits of the process, in bytes and seconds; None: as they are."""
+    """Hard limits of the process, in bytes and seconds; None leaves a limit as it is."""
 
     memory: int | None = None
     address_space: int | None = None
@@ -44,10 +43,10 @@ class Limits(NamedTuple):
 def confine(
     rights: Rights = Rights(), limits: Limits = Limits(), kept: Iterable[int] | None = None
 ) -> Walls:
-    """Give up everything but `rights` and return the walls that stand.
+    """Give up everything but `rights`, and return what the kernel enforces.
 
-    Of the open descriptors those in `kept` stay, beside 0, 1 and 2; all of them without it, for a
-    process that was started with no other.
+    Closes all descriptors but 0, 1, 2 and those in `kept`; without `kept` it closes none, for a
+    process that was started without others.
     """
     if kept is not None:
         close_others(kept)
@@ -58,8 +57,8 @@ def confine(
 
 
 def to_start(program: str) -> Rights:
-    """Return the rights of a process that becomes a program of this machine: to start it and what
-    loads it.
+    """Return the rights of a process that becomes a program of this machine: to start the program
+    and its loader.
     """
     return Rights(
         execute=(
@@ -93,6 +92,7 @@ def starting(limits: Limits, rights: Rights | None = None) -> Callable[[], None]
 
 
 def close_others(kept: Iterable[int]) -> None:
+    """Close all descriptors but 0, 1, 2 and those in `kept`."""
     low = FIRST_FREE
     for descriptor in sorted(kept):
         os.closerange(low, descriptor)
@@ -140,7 +140,7 @@ def clear_environment() -> None:
         if os.fsdecode(text.partition(b"=")[0]) in dropped:
             ctypes.memset(address, 0, len(text))
     for value in values:  # Python's own copies
-        if len(value) > 1:  # one byte: an object that others share
+        if len(value) > 1:  # Python shares objects of a single byte
             ctypes.memset(id(value) + bytes.__basicsize__ - 1, 0, len(value))
 
 

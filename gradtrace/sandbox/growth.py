@@ -14,9 +14,9 @@ import time
 
 from gradtrace.annotations import Iterator
 
-# bytes that each file and folder counts for at least: an empty one takes up an inode
+# A file or folder counts as at least this many bytes, since an empty one takes up an inode.
 SMALLEST = 4096
-PAUSE = 10  # a walk through the folder is followed by a pause of this many times its duration
+PAUSE = 10  # the pause after a walk through the folder, in durations of the walk
 DELETED = " (deleted)"
 COUNTERS = (b"wchar:", b"write_bytes:")  # of /proc/PID/io
 
@@ -41,8 +41,8 @@ class Growth:
         """Whether the folder has grown by more than `most` bytes; `pid` is the process that may
         write there.
 
-        The folder is walked through only if its pause is over, or if the process has written enough
-        to be over.
+        The folder is walked through only if the pause since the last walk is over, or if the
+        process has written enough to exceed `most`.
         """
         written = bytes_written(pid)
         may_be_over = self.size + written - self.written > self.most and not at_end

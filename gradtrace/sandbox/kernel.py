@@ -41,9 +41,10 @@ MOVE = 1 << 13
 TRUNCATE = 1 << 14
 WRITING = READ_FILE | READ_DIR | WRITE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
-SEES_TRUNCATION = 3  # the version of Landlock's interface that does
+SEES_TRUNCATION = 3  # the first version of Landlock's interface that decides about truncation
 FIRST_RIGHTS = (1 << 13) - 1
-# rights that later versions of Landlock's interface added: version -> bit
+ALL_BITS = 3  # both rights to ports, or both scopes
+# The rights that later versions of Landlock's interface added, by version.
 LATER_RIGHTS = {2: MOVE, 3: TRUNCATE, 5: 1 << 15}
 
 SET_NO_NEW_PRIVS = 38
@@ -59,12 +60,12 @@ KILL = 0x80000000
 EPERM = 0x00050000 | 1
 ENOSYS = 0x00050000 | 38
 ANSWER_ZERO = 0x00050000
-# machine: (the kernel's name of its calls, column of the table)
+# The kernel's number of each architecture, and the column of the table.
 MACHINES = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
 
 
 class Walls(NamedTuple):
-    """What the kernel holds: the version of Landlock's interface (0: none), and whether seccomp
+    """What the kernel enforces: the version of Landlock's interface (0: none), and whether seccomp
     filters calls.
     """
 
@@ -94,8 +95,8 @@ def offered() -> Walls:
 
 
 def lock(rights: Rights) -> Walls:
-    """Give up all rights but these; return what holds from now on. An older kernel holds less, or
-    nothing.
+    """Give up all rights but these; return what the kernel enforces from now on, which on an older
+    one may be less, or nothing.
     """
     version = landlock_version()
     prctl(SET_NO_NEW_PRIVS, 1)
@@ -107,7 +108,7 @@ def lock(rights: Rights) -> Walls:
 
 def forbid_changes() -> bool:
     """Give up the rights to write, make or remove files and to connect anywhere; reading stays.
-    Return whether the kernel can hold that.
+    Return whether the kernel can enforce that.
     """
     version = landlock_version()
     if version:
@@ -143,15 +144,12 @@ def restrict_files(version: int, rights: Rights, allowed: int = 0) -> None:
     """Grant these rights alone; those in `allowed` hold everywhere."""
     handled = FIRST_RIGHTS | sum(bit for since, bit in LATER_RIGHTS.items() if version >= since)
     handled &= ~allowed
-    ports = 3 if version >= 4 else 0
-    scopes = 3 if version >= 6 else 0
-    if version >= 6:
-        size = 24
-    else:
-        size = 16 if version >= 4 else 8
-    rules = checked(
-        syscall(CREATE_RULESET, struct.pack("QQQ", handled, ports, scopes)[:size], size, 0)
-    )
+    attributes = struct.pack("Q", handled)
+    if version >= 4:  # ports
+        attributes += struct.pack("Q", ALL_BITS)
+    if version >= 6:  # scopes
+        attributes += struct.pack("Q", ALL_BITS)
+    rules = checked(syscall(CREATE_RULESET, attributes, len(attributes), 0))
     for paths, granted in (
         (rights.read, READ_FILE | READ_DIR),
         (rights.write, WRITING),
@@ -181,8 +179,8 @@ def add_rule(rules: int, path: str, granted: int) -> None:
 
 
 def filters_calls() -> bool:
-    """Whether the kernel has seccomp's filters; a filter that cannot be read is refused with EFAULT
-    if it has.
+    """Whether the kernel has seccomp's filters: one that has refuses an unreadable filter with
+    EFAULT.
     """
     return prctl(SET_SECCOMP, FILTER, None) < 0 and ctypes.get_errno() == errno.EFAULT
 
@@ -196,10 +194,10 @@ def restrict_calls(rights: Rights, version: int) -> bool:
         writes=bool(rights.write or rights.temporary),
         starts=bool(rights.execute),
         temporary=bool(rights.temporary) and version > 0,
-        seen=version >= SEES_TRUNCATION,
+        sees_truncation=version >= SEES_TRUNCATION,
     )
     code = filter_code(name, wanted)
-    text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in code))
+    text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
     return (
         prctl(SET_SECCOMP, FILTER, struct.pack("HxxxxxxP", len(code), ctypes.addressof(text))) == 0
     )
@@ -249,7 +247,7 @@ def drop_capabilities() -> None:
     if os.geteuid() != 0 or machine() not in MACHINES:
         return
     column = MACHINES[machine()][1]
-    (getting, setting) = system_calls.numbers(system_calls.CAPABILITIES, column)
+    getting, setting = system_calls.numbers(system_calls.CAPABILITIES, column)
     header = struct.pack("Ii", CAPABILITY_VERSION, 0)
     held = ctypes.create_string_buffer(24)
     if syscall(getting, header, held) < 0:
@@ -287,6 +285,7 @@ def prctl(*arguments: object) -> int:
 
 
 def checked(result: int) -> int:
+    """Return a call's result; OSError if the call failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result

@@ -22,9 +22,9 @@ O_TRUNC = 0o1000
 O_ACCMODE = 3
 O_WRONLY = 1
 O_RDWR = 2
-SET_USER_OR_GROUP = 0o6000  # the bits of a file's mode that lend its owner's rights
-# Landlock before Linux 6.2 does not see truncation, but always whether a file is opened for
-# writing.
+SET_USER_OR_GROUP = 0o6000  # the set-user-ID and set-group-ID bits of a file's mode
+# Landlock before Linux 6.2 does not see truncation, but every version sees whether a file is opened
+# for writing.
 OPENED = (0, 1, 2, 3, O_TRUNC | O_WRONLY, O_TRUNC | O_RDWR)
 MAP_SHARED = 1
 MAP_ANONYMOUS = 0x20
@@ -43,8 +43,8 @@ PRCTLS = (15, 16, 0x53564D41)  # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
 
 
 class Condition(NamedTuple):
-    """A condition on the low 32 bits of a call's argument, under which the call is allowed: what
-    `mask` leaves of it is one of the values, or none of them.
+    """A condition under which a call is allowed: the low 32 bits of an argument, masked by `mask`,
+    are one of the values, or none of them.
     """
 
     argument: int
@@ -63,8 +63,8 @@ def opening(flags: int) -> tuple[Condition, ...]:
     )
 
 
-# name:number on x86-64:number on aarch64; frequent calls first, for the filter is read from its
-# start
+# An entry is name:number on x86-64:number on aarch64. Frequent calls come first, because the kernel
+# reads the filter from its start.
 ALLOWED = """read:0:63 write:1:64 futex:202:98 fstat:5:80 lseek:8:62 mprotect:10:226
     munmap:11:215 brk:12:214 clock_gettime:228:113 newfstatat:262:79 stat:4: lstat:6: statx:332:291 getpid:39:172
     gettid:186:178 poll:7: ppoll:271:73 select:23: pselect6:270:72 pread64:17:67 pwrite64:18:68 readv:19:65
@@ -84,7 +84,7 @@ ALLOWED = """read:0:63 write:1:64 futex:202:98 fstat:5:80 lseek:8:62 mprotect:10
     sched_get_priority_min:147:126 getpriority:140:141 capget:125:90 pause:34:
     chdir:80:49 fchdir:81:50"""
 CONDITIONAL = {
-    # Shared memory without a file: what is unmapped of it stays in use, and no count of the process
+    # Shared memory without a file stays in use after it is unmapped, and no count of the process
     # shows it.
     "mmap:9:222": (
         Condition(3, NONE_OF, (MAP_SHARED | MAP_ANONYMOUS,), MAP_SHARED | MAP_ANONYMOUS),
@@ -97,13 +97,13 @@ CONDITIONAL = {
     "clone:56:220": (Condition(0, NONE_OF, (0,), CLONE_THREAD),),
     "prlimit64:302:261": (Condition(0, ONE_OF, (0,)),),  # its own limits, which it can only lower
 }
-# allowed where the first argument is the process itself
+# These are allowed if the first argument is the process itself.
 TO_ITSELF = ("kill:62:129", "tgkill:234:131")
 TO_TRUNCATE = ("truncate:76:45",)
 TO_MAKE_FOLDERS = ("mkdir:83:", "mkdirat:258:34")
 # A process with a folder for temporary files may be any Python program. Landlock lets it remove and
-# rename there alone. Of sockets it gets connected pairs of its own (asyncio): with them the other
-# calls reach nothing else.
+# rename files only there. The only sockets that it can create are connected pairs, which asyncio
+# needs, so the calls of ON_PAIRS reach nothing else.
 TO_REMOVE = ("unlink:87:", "unlinkat:263:35", "rmdir:84:", "rename:82:", "renameat:264:38")
 ON_PAIRS = (
     "sendto:44:206",
@@ -126,8 +126,8 @@ TO_START = ("execve:59:221",)
 MISSING = ("clone3:435:435", "openat2:437:437")
 # Answered with 0 and not carried out: the parent's mask holds for new files.
 IGNORED = ("umask:95:166",)
-# The same for a Python program's changes of modes and times and for lists of attributes:
-# shutil.copy goes on then.
+# The same for changes of modes and times and for lists of attributes by a Python program, so that
+# shutil.copy succeeds.
 IGNORED_FOR_PROGRAMS = """chmod:90: fchmod:91:52 fchmodat:268:53 utime:132: utimes:235: futimesat:261: utimensat:280:88
     listxattr:194:11 llistxattr:195:12 flistxattr:196:13"""
 LAST_KNOWN = 450  # a call with a higher number is answered as MISSING too
@@ -150,14 +150,14 @@ def table(
     writes: bool,
     starts: bool,
     temporary: bool = False,
-    seen: bool = True,
+    sees_truncation: bool = True,
 ) -> Table:
     """Return the numbers of one architecture (column 1: x86-64, 2: aarch64) for the process with
     the id `process`.
 
     `writes`: it may make folders where Landlock lets it; `starts`: it may start programs where
     Landlock lets it; `temporary`: it has a folder for temporary files, where Landlock lets it
-    remove and rename them; `seen`: Landlock sees truncation by name.
+    remove and rename them; `sees_truncation`: Landlock decides about truncation by name.
     """
     allowed = [
         *ALLOWED.split(),
@@ -165,7 +165,7 @@ def table(
         *(TO_START if starts else ()),
     ]
     conditional = {**CONDITIONAL, **dict.fromkeys(TO_ITSELF, (Condition(0, ONE_OF, (process,)),))}
-    if writes and seen:
+    if writes and sees_truncation:
         allowed += TO_TRUNCATE
     if temporary:
         allowed += (*TO_REMOVE, *ON_PAIRS)
@@ -179,4 +179,5 @@ def table(
 
 
 def numbers(entries: list[str] | tuple[str, ...], column: int) -> list[int]:
+    """Return the numbers of the calls that an architecture has."""
     return [int(number) for entry in entries if (number := entry.split(":")[column])]

@@ -29,20 +29,23 @@ class DynamicProgram:
 
     def __call__(self, *inputs: Any) -> tuple[Any, ...]:
         """Return the value and the gradients as raw data."""
-        have: dict[int, Any] = {
-            n: Tensor._wrap(v.constant) for n, v in enumerate(self.plan.values) if v.is_constant
+        tensors: dict[int, Any] = {
+            number: Tensor._wrap(value.constant)
+            for number, value in enumerate(self.plan.values)
+            if value.is_constant
         }
         leaves = []
         for (name, number), raw in zip(self.plan.inputs, inputs, strict=True):
-            have[number] = Tensor._wrap(raw)
+            tensors[number] = Tensor._wrap(raw)
             if name in self.wanted:
-                leaves.append(have[number].requires_grad_())
+                leaves.append(tensors[number].requires_grad_())
         for step in self.steps:
-            out = records[step.op](*replaced(step.args, have.__getitem__))
-            have.update(zip(step.out, out if isinstance(out, tuple) else (out,), strict=True))
+            out = records[step.op](*replaced(step.args, tensors.__getitem__))
+            results = out if isinstance(out, tuple) else (out,)
+            tensors.update(zip(step.out, results, strict=True))
         self.built += 1
         self.runs += 1
-        y = have[self.root]
+        y = tensors[self.root]
         if not y.requires_grad or not leaves:
             return (y._data,)
         grads = grad(y if y.numel() == 1 else y.sum(), leaves, materialize_grads=True)

@@ -61,7 +61,7 @@ class Instructions:
     ) -> None:
         """Append an instruction."""
         numbers = tuple(reads)
-        # itemgetter is much faster than a loop
+        # itemgetter is much faster than a loop, but returns no tuple for a single item.
         read = itemgetter(*numbers) if len(numbers) > 1 else reader(numbers)
         self.calls.append(Instruction(function, read, tuple(writes)))
 
@@ -77,6 +77,7 @@ class Instructions:
 
 
 def reader(numbers: tuple[int, ...]) -> Callable[[list[Any]], tuple[Any, ...]]:
+    """Return a function that takes these registers."""
     return lambda registers: tuple(registers[number] for number in numbers)
 
 
@@ -117,7 +118,7 @@ def call_of_step(step: Step, plan: Plan) -> Call:
     args = step.args
     kernel = record.kernel
     function = record.scalar
-    # a sequence of tensors
+    # A function of a plan takes the tensors of a sequence one by one.
     if any(True for a in args if type(a) in (tuple, list) for _ in refs(a)):
         kernel = with_sequences(kernel, args)
         function = None
@@ -135,7 +136,7 @@ def call_of_step(step: Step, plan: Plan) -> Call:
 
 
 def is_number(value: PlanValue) -> bool:
-    """Return whether the engine holds a value as a Python float or bool."""
+    """Whether the engine holds a value as a Python float or bool."""
     return value.shape == () and value.dtype in ("float64", "bool")
 
 

@@ -25,7 +25,7 @@ OUT = object()
 
 
 def is_elementwise(step: Step) -> bool:
-    """Return whether each element of the result depends only on the operands' elements at the same
+    """Whether each element of the result depends only on the operands' elements at the same
     position.
     """
     record = records.get(step.op)
@@ -68,7 +68,7 @@ def instructions(step: Step, plan: Plan) -> list[Call] | None:
 
 
 def reads_once(calls: list[Call]) -> bool:
-    """Return whether only the first call reads the operands, so that the result may reuse an
+    """Whether only the first call reads the operands, so that the result may reuse an
     operand's buffer.
     """
     first = calls[0][0]
@@ -78,6 +78,7 @@ def reads_once(calls: list[Call]) -> bool:
 
 
 def copied(kernel: Any, *rest: Any) -> None:
+    """Copy the result of a kernel into the last argument."""
     *args, out = rest
     np.copyto(out, kernel(*args))
 
@@ -89,6 +90,7 @@ def erf_into(x: Any, out: Any) -> None:
 
 
 def power(plan: Plan, a: Any, exponent: Any) -> list[Call]:
+    """Return the calls of a power with a constant exponent, of which 2 is a product."""
     if exponent == 2:
         return [(np.multiply, (a, a, OUT))]
     return [(copied, (records["pow_scalar"].kernel, a, exponent, OUT))]
@@ -163,7 +165,7 @@ def one_by_one(step: RowStep) -> Any:
             results.append(kernel(*replaced(step.args, lambda _, operand=operand: next(operand))))  # type: ignore[misc]
         if step.several:
             return tuple(np.stack(column) for column in zip(*results, strict=True))
-        return np.stack(results) if results else np.empty((0, *()))
+        return np.stack(results) if results else np.empty(0)
 
     return call_each_row
 
@@ -189,6 +191,10 @@ def averaged(step: RowStep) -> Any:
 
 
 def over_dims(name: str) -> Any:
+    """Return the batched form of sum or mean over some dimensions. It is None for a result of
+    another dtype, and for operands that are not floating-point.
+    """
+
     def reduce_dims(step: RowStep) -> Any:
         value = step.value
         _, dims, *rest = step.args
@@ -196,13 +202,14 @@ def over_dims(name: str) -> Any:
             return None
         if dims is None:
             dims = range(len(value.shape))
-        axes: tuple[int, ...] = (dims,) if isinstance(dims, int) else tuple(dims)
-        axes = tuple(axis % len(value.shape) + 1 for axis in axes)
+        elif isinstance(dims, int):
+            dims = (dims,)
+        axes = tuple(dim % len(value.shape) + 1 for dim in dims)
         shape = step.shape
-        count = math.prod(value.shape[axis - 1] for axis in axes) if name == "mean" else 1
-        return lambda a: (a.sum(axis=axes) / count if count != 1 else a.sum(axis=axes)).reshape(
-            len(a), *shape
-        )
+        if name == "sum":
+            return lambda a: a.sum(axis=axes).reshape(len(a), *shape)
+        count = math.prod(value.shape[axis - 1] for axis in axes)
+        return lambda a: (a.sum(axis=axes) / count).reshape(len(a), *shape)
 
     return reduce_dims
 
@@ -281,17 +288,20 @@ def stacked(step: RowStep) -> Any:
 BATCHED: dict[str, Any] = record_table(
     "static.kernels.BATCHED",
     {
-        **{
-            "sum": summed,
-            "mean": averaged,
-            "sum_dim": over_dims("sum"),
-            "mean_dim": over_dims("mean"),
-        },
-        **{"sum_to": summed_to, "expand": expanded},
+        "sum": summed,
+        "mean": averaged,
+        "sum_dim": over_dims("sum"),
+        "mean_dim": over_dims("mean"),
+        "sum_to": summed_to,
+        "expand": expanded,
         **dict.fromkeys(words("permute transpose t"), transposed),
         **dict.fromkeys(words("mm mv dot vdot"), product),
-        **{"select": selected, "slice": selected, "select_place": placed, "slice_place": placed},
-        **{"stack": stacked, "cat": stacked},
+        "select": selected,
+        "slice": selected,
+        "select_place": placed,
+        "slice_place": placed,
+        "stack": stacked,
+        "cat": stacked,
         **dict.fromkeys(
             words("reshape view unsafe_view unsqueeze squeeze_all squeeze_dim squeeze_dims"),
             reshaped,

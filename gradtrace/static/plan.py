@@ -57,7 +57,7 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A program as plain data, explained in the module's docstring.
+    """A program as plain data; the module's docstring describes the fields.
 
     `removed` has a pair (name, number of steps removed or simplified) for each optimisation pass.
     """
@@ -74,7 +74,7 @@ class Plan(NamedTuple):
 
 
 def refs(args: Any) -> Iterator[int]:
-    """Yield the number of each Ref among (nested) arguments, in order."""
+    """Yield the number of each Ref among the arguments, also inside of tuples and lists."""
     for a in args:
         if type(a) is Ref:
             yield a.number

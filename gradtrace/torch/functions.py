@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -20,7 +19,6 @@ from gradtrace.torch.places import SpanTable
 from gradtrace.trace.finite import (
     ARGUMENT,
     FLAT,
-    FLOAT64,
     LARGE,
     NOT_REPEATED,
     SMALL,
@@ -78,15 +76,15 @@ def checks(calls: dict[str, FirstCall], spans: SpanTable) -> tuple[FunctionCheck
         check_record(
             name,
             spans.span(call.place),
-            call.note or call_quietly(lambda call=call: check(call)),  # type: ignore[misc]
+            call.note or check_quietly(call),
         )
         for name, call in calls.items()
     )
 
 
-def call_quietly(work: Callable[[], str | Wrong | None]) -> str | Wrong | None:
-    """Call `work` without output and restore the random state; return its result, or the reason if
-    it fails.
+def check_quietly(call: FirstCall) -> str | Wrong | None:
+    """Check a Function without output and restore the random state; return the result, or the
+    reason if it fails.
     """
     try:
         with (
@@ -94,7 +92,7 @@ def call_quietly(work: Callable[[], str | Wrong | None]) -> str | Wrong | None:
             contextlib.redirect_stderr(io.StringIO()),
             torch.random.fork_rng(devices=[]),
         ):
-            return work()
+            return check(call)
     except Exception as error:
         return f"its second call failed ({type(error).__name__})"
 
@@ -110,7 +108,7 @@ def check(call: FirstCall) -> str | Wrong | None:
     forward = call.function.apply
     weights = weights_of(outputs_of(forward, call.args))
     first = weighted(outputs_of(forward, call.args), weights)
-    if first != first or first != weighted(outputs_of(forward, call.args), weights):
+    if first != weighted(outputs_of(forward, call.args), weights):  # also if it is NaN
         return NOT_REPEATED
     disagreement = worst(forward, call.args, weights)
     if disagreement is None:
@@ -127,12 +125,13 @@ def outputs_of(forward: Any, args: tuple[Any, ...]) -> Outputs:
     graph.
     """
     with torch.no_grad():
-        out = forward(*map(copied, args))
-    return [
-        output
-        for output in (out if isinstance(out, tuple) else (out,))
-        if isinstance(output, Tensor)
-    ]
+        return tensors_in(forward(*map(copied, args)))
+
+
+def tensors_in(out: Any) -> Outputs:
+    """Return the tensors among the results of a Function."""
+    results = out if isinstance(out, tuple) else (out,)
+    return [result for result in results if isinstance(result, Tensor)]
 
 
 def weights_of(outputs: Outputs) -> Outputs:
@@ -148,6 +147,7 @@ def weights_of(outputs: Outputs) -> Outputs:
 
 
 def weighted(outputs: Outputs, weights: Outputs) -> float:
+    """Return the sum of the elements of all outputs, each multiplied by its weight."""
     pairs = zip(outputs, weights, strict=True)
     return sum(float((o.double() * w.double()).sum()) for o, w in pairs if o.is_floating_point())
 
@@ -156,39 +156,16 @@ def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None
     """Return the element whose derivative is furthest from finite differences; None if all
     agree.
     """
-    inputs = tuple(map(copied, args))
-    with torch.enable_grad():
-        out = forward(*inputs)
-    outputs = [
-        output
-        for output in (out if isinstance(out, tuple) else (out,))
-        if isinstance(output, Tensor)
-    ]
-    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
-    leaves = [
-        i
-        for i, argument in enumerate(inputs)
-        if isinstance(argument, Tensor) and argument.requires_grad
-    ]
-    variables = [inputs[i] for i in leaves]
-    grads = torch.autograd.grad(
-        [o for o, _ in pairs], variables, [w for _, w in pairs], allow_unused=True
-    )
-    used = [
-        w if o.requires_grad else torch.zeros_like(w) for o, w in zip(outputs, weights, strict=True)
-    ]
+    gradients, used = backward_of(forward, args, weights)
     base = outputs_of(forward, args)
     disagreement: Wrong | None = None
-    for place, grad in zip(leaves, grads, strict=True):
-        analytic = torch.zeros_like(inputs[place]) if grad is None else grad
+    for place, gradient in gradients.items():
         flat = args[place].detach().double().flatten()
-        slopes = analytic.detach().double().flatten()
-        eps = (
-            FLOAT64
-            if args[place].dtype is torch.float64
-            else float(torch.finfo(args[place].dtype).eps)
-        )
+        slopes = gradient.detach().double().flatten()
+        eps = torch.finfo(args[place].dtype).eps
         for element in chosen(len(flat)):
+            point = float(flat[element])
+            slope = float(slopes[element])
 
             def moved(by: float, place: int = place, element: int = element) -> Outputs:
                 outs = outputs_of(forward, shifted(args, place, element, by))
@@ -197,20 +174,47 @@ def worst(forward: Any, args: tuple[Any, ...], weights: Outputs) -> Wrong | None
                     for o, b, w in zip(outs, base, used, strict=True)
                 ]
 
-            # what does not move has no part in the rounding error, by which `judge` measures
-            size = magnitude_of(
-                moved(eps ** (1 / 3) * max(1.0, abs(float(flat[element])))), base, used
-            )
+            # `judge` measures by the rounding error, to which elements that do not move contribute
+            # nothing.
+            size = magnitude_of(moved(eps ** (1 / 3) * max(1.0, abs(point))), base, used)
 
             def f(by: float, moved: Any = moved, size: float = size) -> float:
                 return size + sum(float(change.sum()) for change in moved(by))
 
-            judged = judge(f, float(slopes[element]), float(flat[element]), eps)
+            judged = judge(f, slope, point, eps)
             if judged.verdict == WRONG and (
                 disagreement is None or judged.error > disagreement[3].error
             ):
-                disagreement = place, element, float(slopes[element]), judged
+                disagreement = place, element, slope, judged
     return disagreement
+
+
+def backward_of(
+    forward: Any, args: tuple[Any, ...], weights: Outputs
+) -> tuple[dict[int, Any], Outputs]:
+    """Return the gradients of the arguments that require grad, by position, and the weights, with
+    zeros for the outputs that do not require grad.
+    """
+    inputs = tuple(map(copied, args))
+    with torch.enable_grad():
+        outputs = tensors_in(forward(*inputs))
+    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
+    variables = {
+        place: argument
+        for place, argument in enumerate(inputs)
+        if isinstance(argument, Tensor) and argument.requires_grad
+    }
+    grads = torch.autograd.grad(
+        [o for o, _ in pairs],
+        list(variables.values()),
+        [w for _, w in pairs],
+        allow_unused=True,
+        materialize_grads=True,
+    )
+    used = [
+        w if o.requires_grad else torch.zeros_like(w) for o, w in zip(outputs, weights, strict=True)
+    ]
+    return dict(zip(variables, grads, strict=True)), used
 
 
 def magnitude_of(changes: Outputs, base: Outputs, weights: Outputs) -> float:

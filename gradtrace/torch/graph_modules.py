@@ -23,23 +23,45 @@ def with_modules(
     """
     nodes = [node for node in trace.functions if node.variable is None]
     nodes.sort(key=lambda node: node.sequence)
+    trace = with_results(trace, nodes, results)
+    inputs = inputs_of(trace)
+    chains = [modules_of([o.text for o in inputs[node.id]], modules) for node in nodes]
+    scopes, innermost = scopes_of(filled(chains), modules)
+    operations = tuple(
+        Operation(
+            number,
+            operator_of(node),
+            operator_of(node),
+            tuple(inputs[node.id]),
+            trace.functions[node.id].outputs,
+            node.name,
+            node.id,
+            None,
+            scope=scope,
+        )
+        for number, (node, scope) in enumerate(zip(nodes, innermost, strict=True))
+    )
+    return trace._replace(operations=operations, scopes=tuple(scopes))
+
+
+def with_results(
+    trace: Trace, nodes: Sequence[FunctionRecord], results: Mapping[int, Sequence[Value]]
+) -> Trace:
+    """Return the trace with a tensor for each result of the nodes, whose operations are numbered in
+    this order.
+    """
     tensors = list(trace.tensors)
     functions = list(trace.functions)
-    outputs: dict[int, list[int]] = {
-        node.id: [node.variable] for node in trace.functions if node.variable is not None
-    }
-    inputs: dict[int, list[Operand]] = {node.id: [] for node in nodes}
-    operations: list[Operation] = []
     for number, node in enumerate(nodes):
         name = operator_of(node)
-        own = list(node.outputs)
-        template = tensors[own[0] if own else trace.roots[0]]
-        for value in results.get(node.id, ())[len(own) :]:
-            own.append(len(tensors))
+        outputs = list(node.outputs)
+        template = tensors[outputs[0] if outputs else trace.roots[0]]
+        for value in results.get(node.id, ())[len(outputs) :]:
+            outputs.append(len(tensors))
             tensors.append(
                 template._replace(
-                    id=own[-1],
-                    first=own[-1],
+                    id=outputs[-1],
+                    first=outputs[-1],
                     name=None,
                     names=(),
                     label=name,
@@ -52,48 +74,27 @@ def with_modules(
                     grad_fn=node.name,
                 )
             )
-        for i in own:
+        for i in outputs:
             tensors[i] = tensors[i]._replace(op=name, operation=number)
-        outputs[node.id] = own
-        functions[node.id] = node._replace(outputs=tuple(own))
+        functions[node.id] = node._replace(outputs=tuple(outputs))
+    return trace._replace(tensors=tuple(tensors), functions=tuple(functions))
+
+
+def inputs_of(trace: Trace) -> dict[int, list[Operand]]:
+    """Return the operands of each node's operation, by the node's id."""
+    inputs: dict[int, list[Operand]] = {node.id: [] for node in trace.functions}
     for edge in trace.function_edges:
-        results_of_target = outputs[edge.target]
-        tensor = results_of_target[min(edge.output_nr, len(results_of_target) - 1)]
+        target = trace.functions[edge.target]
+        outputs = target.outputs if target.variable is None else (target.variable,)
+        tensor = outputs[min(edge.output_nr, len(outputs) - 1)]
         inputs[edge.source].append(
-            Operand(tensor, tensors[tensor].label, edge.input_index, edge=edge.input_index)
+            Operand(tensor, trace.tensors[tensor].label, edge.input_index, edge=edge.input_index)
         )
-    chains = [
-        modules_of(
-            [tensors[o.tensor].label for o in inputs[node.id] if o.tensor is not None], modules
-        )
-        for node in nodes
-    ]
-    scopes, innermost = scopes_of(filled(chains), modules)
-    for number, node in enumerate(nodes):
-        name = operator_of(node)
-        operations.append(
-            Operation(
-                number,
-                name,
-                name,
-                tuple(inputs[node.id]),
-                tuple(outputs[node.id]),
-                node.name,
-                node.id,
-                None,
-                scope=innermost[number],
-            )
-        )
-    return trace._replace(
-        tensors=tuple(tensors),
-        operations=tuple(operations),
-        functions=tuple(functions),
-        scopes=tuple(scopes),
-    )
+    return inputs
 
 
 def operator_of(node: FunctionRecord) -> str:
-    """Return the operator that a node is of: "native_layer_norm" of NativeLayerNormBackward0."""
+    """Return the operator of a node: "native_layer_norm" of NativeLayerNormBackward0."""
     name = node.name.rpartition("Backward")[0] or node.name
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
@@ -111,8 +112,8 @@ def modules_of(labels: Sequence[str], modules: Mapping[str, str]) -> list[str] |
 
 
 def filled(chains: Sequence[list[str] | None]) -> list[list[str]]:
-    """Return the modules of each node: what is unknown is common to the known ones before and
-    after it.
+    """Return the modules of each node. A node without parameters is in the modules that the nodes
+    with parameters before and after it share.
     """
     following: list[list[str]] = []
     after: list[str] = []
@@ -130,7 +131,7 @@ def filled(chains: Sequence[list[str] | None]) -> list[list[str]]:
 def scopes_of(
     chains: Sequence[list[str]], modules: Mapping[str, str]
 ) -> tuple[list[ScopeRecord], list[int | None]]:
-    """Return the calls of modules, and each node's innermost one."""
+    """Return a scope for each call of a module, and the innermost scope of each node."""
     scopes: list[ScopeRecord] = []
     innermost: list[int | None] = []
     open_scopes: list[ScopeRecord] = []

@@ -21,17 +21,18 @@ from gradtrace.errors import UsageError
 from gradtrace.torch import private
 from gradtrace.torch.capsule_asked import Roots
 
-MOST = 3  # answers about losses of one guard
-PLACES = 64  # losses of one step that are judged
-SHARE = 0.01  # of the level, which a robust deviation is at least: of equal losses it would be 0
-# of how far the largest loss of the window is above the level, which a robust deviation is at
-# least: losses often have a long tail, of which the median absolute deviation knows nothing
+MOST = 3  # one guard reports at most this many losses
+PLACES = 64  # at most this many losses of one step are judged
+# A robust deviation is at least this share of the level, since that of equal losses is 0.
+SHARE = 0.01
+# It is also at least this part of the distance from the level to the largest loss of the window:
+# losses often have a long tail, which the median absolute deviation does not see.
 PART = 0.75
 
 
 class LossLevels:
-    """The last losses of the steps, each place in a step for itself: the first of two losses, the
-    second of two.
+    """The last losses of the steps, separately for each place in a step, such as the first of two
+    losses.
 
     `spike` is how many robust deviations above their median a loss is reported; None for no loss. A
     robust deviation is the median absolute deviation of the WINDOW losses before, at least SHARE of
@@ -49,9 +50,11 @@ class LossLevels:
         self.recent: dict[tuple[int, int], deque[float]] = {}
 
     def far(self, place: tuple[int, int], loss: float, is_scaled: bool = False) -> str:
-        """Note the loss at a place in its step; say how far it is above the level, "" if it is not
-        too far. A place has two numbers: which loss of the step it is, and how many there were when
-        they were judged.
+        """Note the loss at a place in its step. Return a sentence that says how far it is above the
+        level; "" if it is not too far.
+
+        A place has two numbers: which loss of the step it is, and how many there were when they
+        were judged.
         """
         if not math.isfinite(loss) or max(place) > PLACES:
             return ""
@@ -60,7 +63,7 @@ class LossLevels:
         losses.append(loss)
         median, deviation = level_before(values, len(values))
         spread = max(deviation, SHARE * abs(median))
-        # without a level, or where most losses are 0
+        # There is no level yet, or most losses are 0.
         if self.spike is None or self.left <= 0 or not spread > 0:
             return ""
         spread = max(spread, PART * (float(values.max()) - median))
@@ -81,19 +84,20 @@ def detached(tensor: Any) -> Any:
 
 
 class StepLosses(Roots):
-    """A context for one step, which notes its losses if they are judged: the numbers at which
-    backward passes begin, before a GradScaler has multiplied them. What is only made of a scaled
-    loss has NaN, since its scale may change.
+    """A context manager for one step, which notes its losses if they are judged.
+
+    They are the numbers at which backward passes begin, before a GradScaler has multiplied them. A
+    number that was computed from a scaled loss is noted as NaN, since its scale may change.
     """
 
     def __init__(self, levels: LossLevels) -> None:
         super().__init__()
         self.levels = levels
         self.judged = 0
-        self.losses: list[tuple[float, bool]] = []  # and whether a GradScaler has multiplied it
-        self.scaled: list[
-            tuple[Any, Any]
-        ] = []  # weak references to what GradScalers returned, and what they were given
+        # Each loss, and whether a GradScaler has multiplied it.
+        self.losses: list[tuple[float, bool]] = []
+        # Weak references to what GradScalers returned, each with what it was computed from.
+        self.scaled: list[tuple[Any, Any]] = []
 
     def __enter__(self) -> None:
         if self.levels.spike is None:
@@ -105,9 +109,9 @@ class StepLosses(Roots):
         def scale(scaler: Any, outputs: Any) -> Any:
             result = original(scaler, outputs)
             if scaler.is_enabled():
-                is_one = isinstance(outputs, torch.Tensor)
+                is_tensor = isinstance(outputs, torch.Tensor)
                 self.scaled.append(
-                    (weakref.ref(result), detached(outputs)) if is_one else (lambda: None, None)
+                    (weakref.ref(result), detached(outputs)) if is_tensor else (lambda: None, None)
                 )
             return result
 
@@ -126,17 +130,13 @@ class StepLosses(Roots):
         )
 
     def far(self) -> str:
-        """Judge the losses since the last time; say what is wrong with the first that is too far
-        above its level.
+        """Judge the losses since the last call; return the sentence about the first that is too far
+        above its level, "" if there is none.
         """
         first = self.judged
         self.judged = len(self.losses)
-        new = enumerate(self.losses[first:], first)
-        return next(
-            (
-                problem
-                for i, noted_loss in new
-                if (problem := self.levels.far((i, self.judged), *noted_loss))
-            ),
-            "",
-        )
+        for number, (loss, is_scaled) in enumerate(self.losses[first:], first):
+            problem = self.levels.far((number, self.judged), loss, is_scaled)
+            if problem:
+                return problem
+        return ""

@@ -1,9 +1,8 @@
-"""The float64 values of tensors, kept by storage, so that views and writes in place need no rules
-of their own.
+"""The float64 values of tensors, kept by storage, so that views and writes in place need no special
+rules.
 
-A `Shadow` has an element for each element of a storage; of a tensor on that storage it shows those
-that the tensor's offset, shape and strides select. A storage without a shadow has no error: its
-elements are what they should be.
+A `Shadow` has an element for each element of a storage; its view of a tensor on that storage has
+those that the tensor's offset, shape and strides select. A storage without a shadow has no error.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ class Shadow:
         self.flat = flat
         self.dtype = dtype  # of the tensors that it stands for
         self.owner = owner
-        self.errors: dict[Any, Any] = {}  # as they were measured, by the extent of the elements
-        # of tensors that have a part of the elements, by their places
+        self.errors: dict[Any, Any] = {}  # the measured errors, by the extent of the elements
+        # The owners of the tensors that have a part of the elements, by their places.
         self.parts: dict[Any, Owner] = {}
-        # another Shadow may use `flat`, so it is copied before it is written to
+        # Whether another Shadow may use `flat`, which is then copied before it is written to.
         self.shared = shared
 
     def view(self, tensor: Any) -> Any:
@@ -102,7 +101,7 @@ def extent_of(tensor: Any) -> tuple[Any, int]:
 
 
 def is_wide(dtype: Any) -> bool:
-    return dtype is torch.float64 or dtype is torch.complex128
+    return dtype in WIDE.values()
 
 
 def is_number(tensor: Any) -> bool:
@@ -159,21 +158,21 @@ def largest(tensor: Any) -> float:
 
 
 class WideFrame:
-    """One call, or one turn of a node: the float64 runs of its operations.
+    """The float64 runs of the operations of one call, or of one turn of a node.
 
-    Track 0 is the shadow run. In track k the first k inputs that have errors are read as they are,
-    the others as their shadows, so that the last track is the operation in float64 on its actual
-    inputs. A track has the shadows of what the operations of the frame have made; those of track 0
-    stand with all others.
+    Track 0 reads the shadows of all inputs. In track k the first k inputs that have errors are read
+    as they are, the others as their shadows, so that the last track is the operation in float64 on
+    its actual inputs. A track has the shadows of the results of the frame's operations; those of
+    track 0 are in `Shadows.held`.
     """
 
     def __init__(self) -> None:
         self.sources: list[Owner | None] = []
-        # by storage of an input with an error: its place among the sources
+        # By the storage of an input with an error, its place among the sources.
         self.index: dict[int, int] = {}
         self.storages: set[int] = set()
         self.tracks: list[dict[int, Shadow]] = []
-        # by storage of a result whose tracks are not computed, or only of a sample
+        # By the storage of a result whose tracks are not computed, or only for a sample.
         self.pending: dict[int, Any] = {}
         self.most = 8  # inputs with errors that are distinguished
         self.grouped = False  # the last source stands for several inputs
@@ -184,7 +183,7 @@ class WideFrame:
         self.failed = ""  # why an operation was not measured
 
     def clear(self) -> None:
-        """Let go of all elements."""
+        """Drop all elements."""
         self.index.clear()
         self.storages.clear()
         self.tracks.clear()
@@ -199,19 +198,19 @@ class WideFrame:
 
 
 class Shadows:
-    """The shadows of all storages, and the frames that are at work."""
+    """The shadows of all storages, and the frames that are being computed."""
 
     def __init__(self) -> None:
         self.held: dict[int, Shadow] = {}
         self.refs: dict[int, Any] = {}
         self.frames: list[WideFrame] = []
-        # the largest magnitude in a tensor on a storage, at a version
+        # The largest magnitude in a tensor on a storage, at a version.
         self.sizes: dict[int, tuple[Any, float]] = {}
-        # the float64 elements of storages as they are, at a version
+        # The float64 elements of storages as they are, at a version.
         self.copies: dict[int, tuple[int, Shadow]] = {}
 
     def note(self, tensor: Any, storage: int) -> None:
-        """Forget all about a storage when it ceases to exist."""
+        """Forget a storage when it is freed."""
         if storage not in self.refs:
             self.refs[storage] = weakref.ref(
                 tensor.untyped_storage(), lambda _: self.forget(storage)
@@ -288,19 +287,19 @@ class Shadows:
         return wide(tensor) if shadow is None else shadow.view(tensor)
 
     def put(self, frame: WideFrame | None, tensor: Any, values: list[Any], fresh: bool) -> None:
-        """Store what an operation has made, by track; of a new tensor (`fresh`) or written into an
-        older one.
+        """Store the result of an operation in each track. A `fresh` tensor is new; without it the
+        result was written into an older tensor.
         """
         storage = private.storage_of(tensor)
         if storage is None:
             return
         self.note(tensor, storage)
-        last: Shadow | None = None
-        shadows = []
+        shadows: list[Shadow] = []
         for track, value in enumerate(values):
-            if fresh:
-                same = last is not None and value is values[track - 1]
-                shadow = last.copy() if same and last is not None else of_result(tensor, value)
+            if fresh and shadows and value is values[track - 1]:
+                shadow = shadows[-1].copy()
+            elif fresh:
+                shadow = of_result(tensor, value)
             else:
                 old = self.shadow(frame, storage, track)
                 if track == 0 and old is None and tensor.numel() == size_of_storage(tensor):
@@ -312,16 +311,15 @@ class Shadows:
                         shadow = old if track == 0 else old.copy()
                     shadow.write(tensor, value)
             shadows.append(shadow)
-            last = shadow
         self.held[storage] = shadows[0]
         if frame is not None:
-            # a pending result has only its shadow
+            # A pending result has a value for track 0 alone.
             for shadow, table in zip(shadows[1:], frame.tracks, strict=False):
                 table[storage] = shadow
             frame.storages.add(storage)
 
     def take_actual(self, tensor: Any) -> None:
-        """Let the shadow of a tensor take its elements as they are."""
+        """Replace the shadow of a tensor by its elements as they are."""
         storage = private.storage_of(tensor)
         if storage not in self.held:
             return

@@ -1,7 +1,7 @@
 """The checksum and the sketch of a tensor (see `trace/array_sketch.py`), computed on its device.
 
-A tensor in the CPU's memory is read through numpy. For one on another device they are one small
-tensor there: the sums of the sketch, then the upper and the lower half of the checksum.
+A tensor in the CPU's memory is read through numpy. For a tensor on another device the result is one
+small tensor there: the sums of the sketch, then the upper and the lower half of the checksum.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _tables: dict[Any, Any] = {}
 
 
 def sketched(tensor: Any) -> Any:
-    """Return the checksum and the sketch of a tensor without history; on another device than the
-    CPU a tensor of both; None without numpy.
+    """Return the checksum and the sketch of a tensor without history: as a tuple for one on the
+    CPU, else as a tensor. None without numpy.
     """
     if numpy is None:
         return None
@@ -29,8 +29,9 @@ def sketched(tensor: Any) -> Any:
         array = array_of(dense)
         return sketch.checksum_of(array), sketch.sketch_of(array)
     if tensor.is_cpu and tensor.dtype is torch.bfloat16:
-        # they must outlive their arrays
-        bits, wide = tensor.contiguous().view(torch.int16), tensor.float()
+        # The tensors must outlive their arrays.
+        bits = tensor.contiguous().view(torch.int16)
+        wide = tensor.float()
         return sketch.checksum_of(array_of(bits)), sketch.sketch_of(array_of(wide))
     packed = on_device(tensor)
     return split(packed) if tensor.is_cpu else packed
@@ -43,7 +44,7 @@ def split(packed: Any) -> tuple[int, tuple[float, ...]]:
 
 
 def on_device(tensor: Any) -> Any:
-    """Compute both without waiting for the device."""
+    """Return the checksum and the sketch as one tensor, without waiting for the device."""
     flat = tensor.contiguous().reshape(-1)
     if flat.dtype in FLOATS:
         values = flat
@@ -60,6 +61,7 @@ def on_device(tensor: Any) -> Any:
 
 
 def buckets(values: Any) -> Any:
+    """Return the sums of a sketch, as a float64 tensor."""
     blocks = -(-values.numel() // sketch.BLOCK)
     table = signs(sketch.BLOCK + blocks * sketch.LANES, values)
     filled = torch.nn.functional.pad(values, (0, blocks * sketch.BLOCK - values.numel()))
@@ -73,6 +75,7 @@ def buckets(values: Any) -> Any:
 
 
 def signs(count: int, like: Any) -> Any:
+    """Return the first signs of the sketch, in the dtype and on the device of `like`."""
     key = like.device, like.dtype
     table = _tables.get(key)
     if table is None or table.numel() < count:
@@ -96,4 +99,5 @@ def checksum(flat: Any) -> Any:
 
 
 def fold(words: Any) -> Any:
+    """Return words of 64 bits whose lower half is combined with the upper one."""
     return words ^ (words >> 32 & 0xFFFFFFFF)

@@ -14,8 +14,8 @@ from gradtrace.trace.operands import constant_text
 
 
 class Call:
-    """One recorded operator call, with the entries it used and made. Its `args` have a reference
-    for each tensor.
+    """One recorded operator call, with the entries that it read and made. In `args` each tensor is
+    a reference of the recorder.
     """
 
     __slots__ = (
@@ -99,7 +99,7 @@ class Turn:
         self.arrived: Any = ()
         self.upstream: Any = ()
         self.sent: list[Any] = []
-        # as the fields of HookRun; the hook, or its name
+        # The fields of HookRun, of which the second is the hook or its name.
         self.hooks: list[tuple[str, Any, Any, Any, bool]] = []
         self.locals: list[Any] = []
         self.matrices: list[Any] = []
@@ -147,7 +147,7 @@ class ClipEvent:
 
     def __init__(self, events: EventStream, how: str, tensors: list[Any], limit: Any) -> None:
         self.how = how
-        # calls with the same tensors share a list
+        # Calls with the same tensors share a list.
         self.tensors = events.clipped_tensors.setdefault(tuple(map(id, tensors)), tensors)
         self.limit = float(limit) if isinstance(limit, (int, float)) else None
         self.norm: Any = None  # a note
@@ -216,7 +216,8 @@ class Held:
         self.lr: float | None = None
         self.options: tuple[str, ...] = ()
         self.rates: list[tuple[int, float]] = []  # from which step on, where it changed
-        # of each step: calls and turns before its end, whether no tensor had a gradient, the place
+        # Of each step: the calls and turns before its end, whether no tensor had a gradient, and
+        # its place in the program.
         self.marks: list[tuple[int, int, bool, int]] = []
 
     @property
@@ -235,16 +236,16 @@ class Held:
 
 def options_of(group: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the options of a group of parameters that are numbers, flags or tuples of these."""
-    options = [
-        (name, value) for name, value in group.items() if name not in ("params", "lr", "initial_lr")
-    ]
     kinds = (int, float, bool, tuple)
     return tuple(
-        f"{name}={constant_text(value)}" for name, value in options if type(value) in kinds
+        f"{name}={constant_text(value)}"
+        for name, value in group.items()
+        if type(value) in kinds and name not in ("params", "lr", "initial_lr")
     )
 
 
 def rate_of(group: Mapping[str, Any]) -> float | None:
+    """Return the learning rate of a group; None if it has none, or a tensor."""
     rate = group.get("lr")
     return float(rate) if isinstance(rate, (int, float)) else None
 
@@ -271,7 +272,7 @@ class EventStream:
         self.optimisers: dict[int, Any] = {}  # by id(optimiser): its Held
         self.hooks: dict[int, HookEvent] = {}  # by the number of the handle
         self.schedules: list[Schedule] = []
-        # of a GradScaler: the method, calls and turns before, the place
+        # Of each call of a GradScaler: the method, the calls and turns before, and the place.
         self.scalings: list[tuple[str, int, int, int]] = []
 
     @property
@@ -299,7 +300,7 @@ class EventStream:
         self.scalings.append((how, self.at, self.turns, self.place()))
 
     def schedule(self, scheduler: Any) -> Schedule:
-        """Return the notes about a scheduler; of one made before the recording, without a place."""
+        """Return the notes about a scheduler; one made before the recording has no place."""
         for schedule in reversed(self.schedules):
             if schedule.ref() is scheduler:
                 break

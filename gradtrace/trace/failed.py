@@ -22,16 +22,10 @@ def with_failure(trace: Trace) -> Trace:
     failure = trace.failure
     if failure is None:
         return trace
-    failed = next(
-        (
-            o
-            for o in trace.operations
-            if failure.forward is not None and starts(o.span, failure.forward)
-        ),
-        None,
-    )
-    if failed is not None:
-        return trace._replace(failure=failure._replace(operation=failed.id))
+    if failure.forward is not None:
+        for operation in trace.operations:
+            if starts(operation.span, failure.forward):
+                return trace._replace(failure=failure._replace(operation=operation.id))
     text = cut_text(trace.text_of(failure.span), failure.span) or failure.kind
     used = operands(trace, text)
     number = len(trace.operations)
@@ -40,12 +34,27 @@ def with_failure(trace: Trace) -> Trace:
     operation = Operation(
         number, "failed", failure.kind, inputs, (tensor_id,), None, None, failure.span, text
     )
-    said = f"{failure.kind}: {failure.message}" if failure.message else failure.kind
-    plain = (False, False, False, True, False, None, None, None)
     result = TensorRecord(
-        tensor_id, None, text, FAILED, "failed", None, None, *plain, said, failure.span
+        tensor_id,
+        None,
+        text,
+        FAILED,
+        "failed",
+        None,
+        None,
+        is_leaf=False,
+        requires_grad=False,
+        retains_grad=False,
+        is_output=True,
+        is_parameter=False,
+        value=None,
+        grad=None,
+        grad_fn_of_grad=None,
+        grad_note=f"{failure.kind}: {failure.message}" if failure.message else failure.kind,
+        span=failure.span,
+        operation=number,
+        first=tensor_id,
     )
-    result = result._replace(operation=number, first=tensor_id)
     return trace._replace(
         tensors=(*trace.tensors, result),
         operations=(*trace.operations, operation),
@@ -54,6 +63,7 @@ def with_failure(trace: Trace) -> Trace:
 
 
 def starts(span: Any, at: Any) -> bool:
+    """Whether a span, which may be None, starts at a place in the program."""
     return span is not None and (span.file, span.line, span.column) == (at.file, at.line, at.column)
 
 

@@ -36,8 +36,8 @@ MOST_ROWS = 100_000_000
 
 
 class FlightLog(NamedTuple):
-    """The rows of a flight log in the order of their steps; `numbers` and `noted`, which tells
-    which numbers are known, have the shape (rows, columns).
+    """The rows of a flight log in the order of their steps. `numbers` and `noted` have the shape
+    (rows, columns); `noted` is False for a number that was not noted.
     """
 
     name: str
@@ -46,8 +46,8 @@ class FlightLog(NamedTuple):
     numbers: Any
     noted: Any
     rows: int  # that the file has room for
-    rank: int | None = None  # of several processes, which one wrote it
-    # squares of its norms add up over the ranks: each holds parts of parameters
+    rank: int | None = None  # the process that wrote it, if there were several
+    # Whether each rank holds parts of parameters: the squares of norms then add up over the ranks.
     shares: bool = False
 
 
@@ -80,15 +80,13 @@ def rows_within(columns: Sequence[str], most: int) -> int:
 
 
 def write_at(file: int, content: bytes, offset: int) -> None:
-    """Write at a place in a file; os.pwrite is not everywhere."""
+    """Write at an offset of a file, also on systems without os.pwrite."""
     os.lseek(file, offset, os.SEEK_SET)
     os.write(file, content)
 
 
 class FlightWriter:
-    """Appends rows to a flight log, which is continued if it is there. OSError if the file cannot
-    be written.
-    """
+    """Append rows to a flight log, a new or an existing one. OSError if it cannot be written."""
 
     def __init__(
         self,
@@ -109,8 +107,8 @@ class FlightWriter:
     def begin(
         self, path: str, columns: Sequence[str], rows: int, rank: int | None, shares: bool
     ) -> int:
-        """Write the header, or check the one that is there; return the number of the last step in
-        the file.
+        """Write the header of a new file, or check that of an old one; return the number of the
+        last step in the file.
         """
         if not os.fstat(self.file).st_size:
             header = header_of(columns, rows, rank, shares)
@@ -167,6 +165,7 @@ def read_with_start(name: str, stream: Any) -> tuple[FlightLog, int]:
 
 
 def opened(name: str, stream: Any) -> tuple[FlightLog, int]:
+    """As `read_with_start`, but raise Damaged or another error if the file is damaged."""
     stream.seek(0)
     head = stream.read(LONGEST_HEADER)
     if not head.startswith(MAGIC):
@@ -177,7 +176,7 @@ def opened(name: str, stream: Any) -> tuple[FlightLog, int]:
         raise Damaged("its header is not a flight log's of version 1")
     columns = tuple(fields.text(title) for title in fields.listed(document.get("columns")))
     rows = fields.integer(document.get("rows"))
-    if not all(name.split() for name in columns):
+    if not all(title.split() for title in columns):
         raise Damaged("its header has a column without a name")
     if not 0 < rows <= MOST_ROWS or columns[:1] != (TIME,) or len(set(columns)) != len(columns):
         raise Damaged("its header has no rows, no time, or two columns of one name")

@@ -26,7 +26,7 @@ from gradtrace.trace.keeper import Keeper, storage_of
 from gradtrace.trace.names import Names
 from gradtrace.trace.scopes import LIBRARY
 
-# types of arguments that hold no array
+# The types of arguments that hold no array.
 PLAIN = frozenset((Tensor, float, int, bool, str, type(None)))
 
 
@@ -49,10 +49,9 @@ class History:
         self.entries: list[Entry] = []
         self.calls: list[Call] = []
         self.current: dict[int, Entry] = {}  # by id() of the tensor: its latest version
-        self.results: dict[
-            int, list[Entry]
-        ] = {}  # by id() of the node: the results of recorded calls
-        # by id(): the entries that an operation used, other than to overwrite them
+        # The results of recorded calls, by id() of their node.
+        self.results: dict[int, list[Entry]] = {}
+        # By id() the entries that an operation used other than to overwrite them.
         self.used: set[int] = set()
         self.arrays: dict[int, Tensor] = {}  # by id() of its ndarray: the tensor
         self.graph = functions.FunctionGraph([], {})  # of all entries
@@ -111,7 +110,7 @@ class History:
             for tensor in outputs:
                 self._note_array(tensor)
             if not used:
-                continue  # a tensor out of nothing (randn, ones): it is entered where it is used
+                continue  # a new tensor (randn, ones) is entered where it is used
             call = new_call(name, args, origin, scope, index)
             call.inputs = {id(tensor): self._read(tensor, index) for tensor in used}
             for tensor in used:
@@ -123,9 +122,9 @@ class History:
                 self.calls.append(call)
         for tensor in named:
             entry = self.current.get(id(tensor))
-            changed = entry is not None and entry.value is not None and not entry.value.is_current
-            # a view has the value that it was made with
-            if entry is not None and changed and not is_view(entry):
+            if entry is None or entry.value is None or entry.value.is_current:
+                continue
+            if not is_view(entry):  # a view has the value that it was made with
                 self._next_version(None, entry)
 
     def _note_array(self, tensor: Tensor) -> None:
@@ -134,8 +133,8 @@ class History:
             self.arrays.setdefault(id(raw), tensor)
 
     def _with_tensors(self, args: Any) -> Any:
-        """The arguments with tensors for those arrays (targets, indices, masks) that are a tensor's
-        own data.
+        """Return the arguments with a tensor for each array (targets, indices, masks) that is its
+        data.
         """
         if type(args) is tuple:
             if PLAIN.issuperset(map(type, args)):
@@ -144,8 +143,8 @@ class History:
         return self.arrays.get(id(args), args) if type(args).__name__ == "ndarray" else args
 
     def _apart(self, name: str, args: Any, raw: Any) -> tuple[Any, tuple[Tensor, ...]]:
-        """Return a call's arguments without what its function computed (the order of a sort), and
-        the tensors of it.
+        """Return a call's arguments without the tensor that its function computed (the order of a
+        sort), and that tensor in a tuple, which is empty if there is none.
         """
         record = operands.record_of(name)
         names = (
@@ -159,6 +158,7 @@ class History:
         return (*args[:place], raw[place], *args[place + 1 :]), (args[place],)
 
     def _result(self, call: Call, tensor: Tensor) -> None:
+        """Enter a result of a call: a new tensor, or a new version of one and of its base."""
         before = self.current.get(id(tensor))
         if before is None:
             self._enter(tensor, call, 0)
@@ -181,23 +181,11 @@ class History:
         return self._enter(before.tensor, call, before.version + 1)
 
     def _read(self, tensor: Tensor, index: int) -> Entry:
-        """Return the version of a tensor that a call reads. A saved result that backward unpacked
-        is the result.
-        """
-        if (
-            id(tensor) not in self.current
-            and (entries := self.results.get(id(node_of(tensor)))) is not None
-        ):
-            same = next(
-                (
-                    entry
-                    for entry in entries
-                    if entry.tensor._nr == tensor._nr and entry.tensor is not tensor
-                ),
-                None,
-            )
-            if same is not None and holds_the_same(same.tensor, tensor):
-                self.current[id(tensor)] = same
+        """Return the version of a tensor that a call reads."""
+        if id(tensor) not in self.current:
+            saved = self._saved_result(tensor)
+            if saved is not None:
+                self.current[id(tensor)] = saved
         entry = self.entry(tensor)
         held = None if self.keeper is None else self.keeper.version_read(tensor, index)
         if held is None or entry.value is held:
@@ -207,15 +195,23 @@ class History:
         entry.value = held
         return entry
 
+    def _saved_result(self, tensor: Tensor) -> Entry | None:
+        """Return the entry of the saved result that backward unpacked as this tensor, or None."""
+        for entry in self.results.get(id(node_of(tensor)), ()):
+            result = entry.tensor
+            if result._nr == tensor._nr and result is not tensor:
+                return entry if holds_the_same(result, tensor) else None
+        return None
+
     def _unrecorded(self, before: Entry, index: int) -> Entry:
-        """Enter a version that no recorded call made: an optimiser's step did, or a write to what
-        the tensor views.
+        """Enter a version that no recorded call made: an optimiser's step made it, or a write to
+        the tensor's base.
         """
         call = before.call
         if call is None or not is_view(before):
             return self._next_version(None, before)
         again = new_call(call.name, call.args, call.origin, call.scope, index)
-        # an in-place operation has its own result among its arguments
+        # An in-place operation has its result among its arguments.
         others = (
             tensor for tensor in operands.tensors_in(call.args) if tensor is not before.tensor
         )
@@ -241,7 +237,9 @@ class History:
             settle(entry)
 
     def _find_earlier_functions(self) -> None:
-        """An overwritten version's node is the first input of the node that replaced it."""
+        """Find the nodes of overwritten versions: each is the first input of the node that replaced
+        it.
+        """
         after: dict[int, Entry] = {}
         for entry in reversed(self.entries):
             later = after.get(id(entry.tensor))
@@ -295,8 +293,8 @@ def is_view(entry: Entry) -> bool:
 
 
 def in_trace(tensor: Tensor) -> Tensor:
-    """Return the tensor that a trace has for a tensor: an empty one for a parameter that is not
-    initialized yet.
+    """Return the tensor that stands for a tensor in a trace: an empty one for a parameter that is
+    not initialized yet, else itself.
     """
     loaded = sys.modules.get("gradtrace.nn.parameter")
     lazy: Any = tensor
@@ -315,7 +313,7 @@ def node_of(tensor: Tensor) -> Node | None:
 
 
 def _function_before(later: Entry) -> Node | None:
-    """The node that `later`'s tensor had before the in-place call that made that version."""
+    """Return the node that a tensor had before the in-place call that made the version `later`."""
     node = later.fn
     call = later.call
     if node is None or call is None or not node.next:
@@ -329,8 +327,8 @@ def _function_before(later: Entry) -> Node | None:
 def bound_names(
     env: Mapping[str, Any], functions: Iterable[FunctionVariables] = ()
 ) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors that variables hold, by name, see `names.Names.tensors`; then those that
-    functions' variables held last. "w in f" is another tensor than "w".
+    """Yield the names and tensors of variables (see `names.Names.tensors`), then those that the
+    variables of functions held last: "w in f" if that is another tensor than "w".
     """
     holders = {}
     for name, tensor in Names(env, LIBRARY).tensors():

@@ -12,8 +12,8 @@ from gradtrace.trace import wide
 
 
 class Updates:
-    """The updates of a run. `entries` has triples: how many calls had run before, the parameter,
-    the fields of a row.
+    """The updates of a run. `entries` has triples: the number of calls before, the parameter, and
+    the measurements by name.
 
     Before a step, a copy of the optimiser with float64 tensors is made, and steps too. Parameters
     in float64, and optimisers that call a closure, are left out.
@@ -23,10 +23,11 @@ class Updates:
         self.entries: list[tuple[int, Tensor, dict[str, Any]]] = []
         self._undisturbed = undisturbed
         self._watched: set[int] = set()
-        # by id(optimiser): tensor, before, wanted
+        # By id(optimiser): the parameters, their values before, their copies in the twin.
         self._waiting: dict[int, list[tuple[Tensor, Any, Any]]] = {}
 
     def watch(self, optimiser: Any) -> None:
+        """Prepare the comparison of each later step of an optimiser."""
         if id(optimiser) not in self._watched and isinstance(optimiser, ElementwiseOptimizer):
             self._watched.add(id(optimiser))
             optimiser.register_step_pre_hook(self._before_step)
@@ -38,7 +39,7 @@ class Updates:
             twin, pairs = wide_twin(optimiser)
             type(optimiser).step.__wrapped__(twin)
         self._waiting[id(optimiser)] = [
-            (param, np.array(param._data), wide_one) for param, wide_one in pairs
+            (param, np.array(param._data), wide_param) for param, wide_param in pairs
         ]
 
     def compare(self, optimiser: Any, at: int) -> None:
@@ -73,7 +74,8 @@ def wide_twin(optimiser: Any) -> tuple[Any, list[tuple[Tensor, Tensor]]]:
     """
     twin = copy.copy(optimiser)
     pairs = []
-    twin.param_groups, twin.state = [], copy.copy(optimiser.state)
+    twin.param_groups = []
+    twin.state = copy.copy(optimiser.state)
     twin.state.clear()
     for group in optimiser.param_groups:
         params = []
@@ -81,14 +83,15 @@ def wide_twin(optimiser: Any) -> tuple[Any, list[tuple[Tensor, Tensor]]]:
             grad = None if param._x is None else param._x.grad
             if grad is None or np.asarray(param._data).dtype.itemsize >= 8:
                 continue
-            wide_one = in_float64(param)
-            wide_one.grad = in_float64(grad)
-            pairs.append((param, wide_one))
-            params.append(wide_one)
+            wide_param = in_float64(param)
+            wide_param.grad = in_float64(grad)
+            pairs.append((param, wide_param))
+            params.append(wide_param)
             if param in optimiser.state:
                 kept = optimiser.state[param]
-                twin.state[wide_one] = {
-                    k: in_float64(v) if isinstance(v, Tensor) else v for k, v in kept.items()
+                twin.state[wide_param] = {
+                    name: in_float64(content) if isinstance(content, Tensor) else content
+                    for name, content in kept.items()
                 }
         twin.param_groups.append({**group, "params": params})
     return twin, pairs

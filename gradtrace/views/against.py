@@ -13,10 +13,10 @@ from typing import Any
 from gradtrace.analysis.against import Compared, flat
 from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import visible
-from gradtrace.views.layout import Cell, LayoutOptions, paint
+from gradtrace.views.layout import Cell, LayoutOptions, paint, right
 
 COLUMNS = ("name", "what", "ours", "torch", "same", "gap", "rounding")
-MOST_NUMBERS = 4  # of an array, in the table
+MOST_NUMBERS = 4  # the table shows at most this many elements of an array
 SHRINK = {"name": 8, "gradtrace": 10, "torch": 10}
 
 
@@ -25,58 +25,57 @@ def text(comparisons: Sequence[Compared], version: str, options: LayoutOptions) 
 
 
 def lines(comparisons: Sequence[Compared], version: str, options: LayoutOptions) -> Iterator[str]:
-    apart = [f for f in comparisons if not f.same]
-    shown = comparisons if options.all else apart
+    """Yield the table of the facts that differ, or of all with `options.all`, and a summary."""
+    different = [fact for fact in comparisons if not fact.same]
+    shown = comparisons if options.all else different
     if shown:
         yield from layout.table(
             shown,
             {
-                "name": lambda f: visible(f.name),
-                "what": lambda f: f.what,
-                "gradtrace": lambda f: brief(f.ours),
-                "torch": lambda f: brief(f.theirs),
-                "difference": lambda f: Cell(
-                    "" if f.gap is None else numbers.number(f.gap, 2), "", True
+                "name": lambda fact: visible(fact.name),
+                "what": lambda fact: fact.what,
+                "gradtrace": lambda fact: brief(fact.ours),
+                "torch": lambda fact: brief(fact.theirs),
+                "difference": lambda fact: right(
+                    "" if fact.gap is None else numbers.number(fact.gap, 2)
                 ),
-                "": lambda f: Cell("" if f.same else "differs", "red"),
+                "": lambda fact: Cell("" if fact.same else "differs", "red"),
             },
             options,
             SHRINK,
         )
         yield ""
-    names = len({f.name for f in comparisons})
-    said = f"PyTorch {version}: {len(comparisons)} facts about {names} variables"
-    rounded = sum(f.rounding is not None for f in comparisons)
-    same = (
-        f"all the same, {rounded} of them as far as float32 has right digits"
-        if rounded
-        else "all the same"
-    )
+    names = len({fact.name for fact in comparisons})
+    rounded = sum(fact.rounding is not None for fact in comparisons)
+    if different:
+        verdict = f"{len(different)} differ"
+    elif rounded:
+        verdict = f"all the same, {rounded} of them as far as float32 has right digits"
+    else:
+        verdict = "all the same"
     yield paint(
-        f"{said}, {same}" if not apart else f"{said}, {len(apart)} differ",
-        "red" if apart else "green",
+        f"PyTorch {version}: {len(comparisons)} facts about {names} variables, {verdict}",
+        "red" if different else "green",
         options,
     )
 
 
-def brief(fact: Any) -> str:
-    if isinstance(fact, float):
-        return numbers.number(fact)
-    if not isinstance(fact, list):
-        return str(fact)
-    elements = flat(fact)
+def brief(value: Any) -> str:
+    """Return a value as short text; an array has its first elements and their number."""
+    if isinstance(value, float):
+        return numbers.number(value)
+    if not isinstance(value, list):
+        return str(value)
+    elements = flat(value)
     if len(elements) <= MOST_NUMBERS:
-        return "[" + ", ".join(map(brief, fact)) + "]"
-    return (
-        "["
-        + ", ".join(map(brief, elements[:MOST_NUMBERS]))
-        + f", ...] ({len(elements):,} elements)"
-    )
+        return f"[{', '.join(map(brief, value))}]"
+    first = ", ".join(map(brief, elements[:MOST_NUMBERS]))
+    return f"[{first}, ...] ({len(elements):,} elements)"
 
 
 def render(comparisons: Sequence[Compared], version: str, format: str) -> str:
-    facts = [f._asdict() for f in comparisons]
-    document = {"torch": version, "passed": all(f.same for f in comparisons), "facts": facts}
+    facts = [fact._asdict() for fact in comparisons]
+    document = {"torch": version, "passed": all(fact.same for fact in comparisons), "facts": facts}
     body = [
         (f.name, f.what, str(f.ours), str(f.theirs), f.same, f.gap, f.rounding) for f in comparisons
     ]

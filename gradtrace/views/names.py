@@ -1,10 +1,9 @@
-"""Find what a user's name means among the known ones: the whole name, or the only one that ends
-with it.
+"""Find the name that a user means: the whole name, or the only one that ends with what was given.
 
     full_name("encoder.weight", {"model.encoder.weight": 7, "model.encoder.bias": 8}, "NAME") is "model.encoder.weight"
 
-A model has the name of its variable before those of its parameters, which `state_dict()` and its
-author leave out.
+The names of a model's parameters begin with the name of the model's variable, which `state_dict()`
+and the model's author leave out.
 """
 
 from __future__ import annotations
@@ -12,25 +11,18 @@ from __future__ import annotations
 from gradtrace.annotations import Any, Iterable, Mapping
 from gradtrace.errors import UsageError
 
-OFFERED = 3  # similar names
+OFFERED = 3  # at most this many similar names are offered
 
 
 def full_name(name: str, names: Mapping[str, object], option: str) -> str | None:
-    """Return the known name that is `name`, or ends with it after a dot. None if there is none;
-    UsageError, with the option's name, if things of several names end with it.
+    """Return the name that is `name`, or ends with it after a dot; None if there is none.
+    UsageError, with the option's name, if the names of different things end with it.
     """
     if name in names:
         return name
     longer = ending_with(name, names)
-    if (
-        len(
-            {
-                id(names[full]) if not isinstance(names[full], int) else names[full]
-                for full in longer
-            }
-        )
-        > 1
-    ):
+    values = [names[full] for full in longer]
+    if len({value if isinstance(value, int) else id(value) for value in values}) > 1:
         raise UsageError(
             f"{option}: several names end with '{name}'", f"give one of {listed(longer, 'and')}"
         )
@@ -43,8 +35,8 @@ def ending_with(name: str, names: Iterable[str]) -> list[str]:
 
 
 def close(word: str, words: Iterable[str]) -> str:
-    """Return "did you mean ...?" with the names whose last parts, or else the whole, are similar;
-    "" without any.
+    """Return "did you mean ...?" with the names whose last parts, or else whole names, are similar;
+    "" if there are none.
     """
     from difflib import get_close_matches
 

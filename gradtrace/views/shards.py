@@ -10,10 +10,11 @@ from gradtrace.views.cells import counted, visible
 from gradtrace.views.layout import LayoutOptions, right
 
 COLUMNS = words("name shape placement norm grad_norm missing")
-MANY = 24  # rows of a table
+MANY = 24  # the table has at most this many rows, unless all are asked for
 
 
 def shards_text(norms: Sequence[WholeNorms], options: LayoutOptions) -> str:
+    """Return a table of the parameters, and sentences about what its norms are."""
     left = 0 if options.all else max(0, len(norms) - MANY)
     lines = layout.table(
         norms[: len(norms) - left],
@@ -38,6 +39,7 @@ def cell(x: float | None) -> layout.Cell:
 
 
 def sentences(norms: Sequence[WholeNorms]) -> Iterator[str]:
+    """Yield sentences that say whose norms these are, and why some are missing."""
     missing = max(parameter.missing for parameter in norms)
     if missing:
         yield f"Norms are not known: the records of {counted(missing, 'rank')} are missing."

@@ -35,7 +35,7 @@ from gradtrace.views.cells import bytes_text, visible, wrap
 from gradtrace.views.layout import Cell, Column, LayoutOptions, paint, right
 
 SCHEMA = "gradtrace/trace"
-BLOCK = 2000  # rows of a table that are laid out together
+BLOCK = 2000  # at most this many rows of a table are laid out together
 COLUMNS = words("step kind line name tensor operands value upstream local downstream notes")
 
 
@@ -61,28 +61,24 @@ def sections(steps: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
     kind: type | None = None
     part: list[Any] = []
     for step in steps:
+        belongs = type(step) is kind and len(part) < BLOCK
+        if part and not belongs:
+            yield title, part
+            part = []
         if isinstance(step, Failed):
-            if part:
-                yield title, part
-            part = []
             yield "", [step]
-            continue
-        if isinstance(step, Started | Ended):
-            if part:
-                yield title, part
-            part = []
+        elif isinstance(step, Started):
             kind = Backward
-            title = head(step) if isinstance(step, Started) else title
-            if isinstance(step, Ended) and step.error:
+            title = head(step)
+        elif isinstance(step, Ended):
+            kind = Backward
+            if step.error:
                 yield f"backward {step.number_of_pass} ended by {visible(step.error)}", [step]
-            continue
-        if type(step) is not kind or len(part) >= BLOCK:
-            if part:
-                yield title, part
-            part = []
-            title = titled(step)
-            kind = type(step)
-        part.append(step)
+        else:
+            if not belongs:
+                kind = type(step)
+                title = titled(step)
+            part.append(step)
     if part:
         yield title, part
 
@@ -127,7 +123,8 @@ def head(step: Started) -> str:
 # ---- forward
 
 
-# What may be shortened, and to what; then what may be left out on a narrow terminal.
+# The columns that may be shortened, and to how many characters; then those that may be left out on
+# a narrow terminal.
 FORWARD = {"expression": 12, "inputs": 14, "result": 10, "value": 8, "saved": 8}
 SPARE = ("saved", "grad_fn")
 BACKWARD = {"of": 12, "to": 12, "upstream": 8, "local": 7, "downstream": 10}
@@ -242,8 +239,8 @@ def backward_table(part: list[Backward | Ended], options: LayoutOptions) -> Iter
 
 
 def edge_rows(step: Backward, cells: dict[int, Cell]) -> list[tuple[Cell, ...]]:
-    """Return a row for each edge. `cells` has those of values by `id()`, for what one function
-    sends the next receives.
+    """Return a row for each edge. `cells` caches the cells of values by `id()`, because what a
+    function sends is what the next one receives.
     """
 
     def cell(value: Value | None) -> Cell:
@@ -307,6 +304,7 @@ def plus(terms: list[str]) -> str:
 
 
 def hook_text(hook: HookRun) -> str:
+    """Return a run of a hook as text: "node hook clip: 3 -> 1"."""
     kind = {
         "pre": "node prehook",
         "post": "node hook",
@@ -386,6 +384,7 @@ def kept_fields(items: Iterable[Kept]) -> list[dict[str, Any]]:
 
 
 def place(span: Span | None) -> dict[str, Any]:
+    """Return the fields of a step's JSON object that say where it is in the program."""
     file = {"file": span.file} if span is not None and span.file else {}
     return {"line": span, "column": span.column + 1 if span else None, **file}
 

@@ -17,14 +17,15 @@ from gradtrace.views import stats as details
 from gradtrace.views.cells import visible
 from gradtrace.views.layout import Cell, LayoutOptions, right
 
-WIDTH = 80  # a page's, where nothing else is known
-STEPS = 30  # rows of a table
-PARAMETERS = 6  # that have a line each
-NODES = 5  # of the details
+WIDTH = 80  # the columns of text if no terminal gives another number
+STEPS = 30  # the table has at most this many rows
+PARAMETERS = 6  # at most this many parameters have a line
+NODES = 5  # the details have at most this many nodes
 COLUMNS = ("step", "loss", "grad_norm", "update", "bad", "bad_line")
 
 
 def text(training: Training, options: LayoutOptions) -> str:
+    """Return the table of steps, the norms of parameters, and the details of one step."""
     shown = list(training.rows) if options.all else chosen(training)
     lines = layout.table(
         shown,
@@ -93,13 +94,13 @@ def parameter_lines(training: Training, options: LayoutOptions) -> list[str]:
     if not names:
         return []
     shown = names if options.all or len(names) <= PARAMETERS else names[:PARAMETERS]
-    of = {
+    norms = {
         name: [p for r in training.rows for p in r.parameters if p.name == name] for name in shown
     }
     column = layout.named("parameter", shown, options._replace(width=options.width or WIDTH))
     columns = [column]
     for title, field in (("grad", "grad_norm"), ("update", "update")):
-        series = [[getattr(p, field) for p in of[name]] for name in shown]
+        series = [[getattr(p, field) for p in norms[name]] for name in shown]
         columns += layout.columns(
             series,
             {
@@ -115,11 +116,13 @@ def parameter_lines(training: Training, options: LayoutOptions) -> list[str]:
 
 
 def ends(series: Sequence[float | None]) -> tuple[float | None, float | None]:
+    """Return the first and the last number of a series; None for both if it has none."""
     measured = [x for x in series if x is not None]
     return (measured[0], measured[-1]) if measured else (None, None)
 
 
 def largest(series: Sequence[float | None]) -> float | None:
+    """Return the largest finite number of a series; None if it has none."""
     return max((x for x in series if x is not None and abs(x) < float("inf")), default=None)
 
 
@@ -146,11 +149,12 @@ def render(training: Training, format: str) -> str:
 
 
 def csv_row(r: StepRow, names: Sequence[str]) -> list[Any]:
+    """Return the row of a step: COLUMNS, then two norms of each parameter in `names`."""
     own = {p.name: p for p in r.parameters}
-    of = [
+    norms = [
         getattr(own[n], field) if n in own else None
         for n in names
         for field in ("grad_norm", "update")
     ]
     line = r.bad.span.short if r.bad is not None and r.bad.span is not None else ""
-    return [r.number, r.loss, r.grad_norm, r.update, bad_text(r.bad), line, *of]
+    return [r.number, r.loss, r.grad_norm, r.update, bad_text(r.bad), line, *norms]

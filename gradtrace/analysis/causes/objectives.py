@@ -1,5 +1,5 @@
-"""Find losses and data that teach something else: a KL divergence the wrong way round, one class in
-each batch.
+"""Find losses and data that train for something else than was meant: a KL divergence with its
+arguments exchanged or the wrong sign, one class in each batch, inputs that saturate a layer.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def one_class(facts: Facts) -> Cause | None:
 def sorted_data(facts: Facts, span: Span, steps: dict[int, tuple[int, int]]) -> Cause:
     operation = next(o for o in facts.operations if o.span == span)
     loaders = [s for s in facts.text.simple if "DataLoader(" in facts.text.cut(s)]
-    plain = next(
+    unshuffled = next(
         (
             s
             for s in loaders
@@ -177,8 +177,8 @@ def sorted_data(facts: Facts, span: Span, steps: dict[int, tuple[int, int]]) -> 
     )
     place = own_span(facts, operation)
     evidence = [facts.at(f"labels: {shown}", place)]
-    if plain is not None:
-        evidence.insert(0, facts.at("the data are not shuffled", places.head_of(plain)))
+    if unshuffled is not None:
+        evidence.insert(0, facts.at("the data are not shuffled", places.head_of(unshuffled)))
     return Cause(
         "one class in a batch",
         f"each batch has labels of one class alone: {operator(operation)}{facts.at_line(place)} "
@@ -189,18 +189,14 @@ def sorted_data(facts: Facts, span: Span, steps: dict[int, tuple[int, int]]) -> 
 
 
 def large_inputs(facts: Facts) -> Cause | None:
-    """Find a sigmoid or tanh that is saturated in the first step since the data that reach it are
-    large.
-    """
+    """Find a sigmoid or tanh that large data saturate in the first step."""
     first = (
         facts.trace.training[0].operations if facts.trace.training else (0, len(facts.operations))
     )
     for operation in facts.operations[slice(*first)]:
-        layer = (
-            facts.maker(next(iter(operation.tensors), None))
-            if operator(operation) in SQUASHING
-            else None
-        )
+        if operator(operation) not in SQUASHING:
+            continue
+        layer = facts.maker(next(iter(operation.tensors), None))
         if (
             layer is None
             or operator(layer) not in LINEAR

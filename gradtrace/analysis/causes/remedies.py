@@ -1,5 +1,5 @@
-"""What to write in place of an operation that leaves its domain, or of two calls whose result
-between them is lost.
+"""What to write in place of an operation that leaves its domain, or of two calls between which a
+result underflows.
 """
 
 from __future__ import annotations
@@ -45,19 +45,20 @@ SAFE = function_table(
         ),
     },
 )
-# By dtype: the bounds among these that it does not hold, or beyond which a derivative overflows.
+# By dtype: what replaces a bound of SAFE that the dtype cannot represent, or beyond which a
+# derivative overflows.
 BOUNDS = {
     "float16": {"=80": "=11", "1e-12": "1e-4", "1e-8": "1e-4", "1e-6": "1e-3"},
     "bfloat16": {"1e-6": "1e-2"},
     "float64": {"=80": "=700"},
 }
-# What is better than that for an argument of 0, and does not help a negative one.
+# These are better than SAFE for an argument of 0, but do not help a negative one.
 SHIFTED = function_table(
     "analysis.causes.remedies.SHIFTED",
     {"sqrt": "torch.sqrt({0} + 1e-12)", "rsqrt": "torch.rsqrt({0} + 1e-12)"},
 )
-# A logarithm without an underflow between, by what made its argument: as code if nothing else lies
-# between; in words.
+# A logarithm without an underflow of its argument, by the operator that made that: the code for a
+# logarithm right after the operator, and a sentence for any other.
 LOG_OF = function_table(
     "analysis.causes.remedies.LOG_OF",
     {
@@ -78,6 +79,7 @@ LOG_OF = function_table(
         "exp": ("{0}", "use {0} itself in place of log(exp(...)), or torch.logsumexp"),
     },
 )
+DEFAULT = "keep the values that go into it within its domain"
 UNMASK = "leave at least one element of each row unmasked"
 CLEAR = "set such rows to 0 after it, with a finite mask"
 
@@ -111,10 +113,9 @@ def within_domain(
         advice = [written(facts, operation, template) for template in SAFE.get(name, (DEFAULT,))]
     if name not in SHIFTED or is_below:
         return tuple(advice)
-    better = advice[0]
-    return written(facts, operation, SHIFTED[name]), better if isinstance(
-        better, Fix
-    ) else f"or {better}"
+    clamped = advice[0]
+    second = clamped if isinstance(clamped, Fix) else f"or {clamped}"
+    return written(facts, operation, SHIFTED[name]), second
 
 
 def for_dtype(facts: Facts, operation: Operation, advice: str) -> str:
@@ -125,11 +126,10 @@ def for_dtype(facts: Facts, operation: Operation, advice: str) -> str:
     return advice
 
 
-DEFAULT = "keep the values that go into it within its domain"
-
-
 def written(facts: Facts, operation: Operation, template: str) -> str:
-    """Return a template with an operation's arguments; as a change of the text if it is code."""
+    """Return a template filled with an operation's arguments: as a Fix if the text can be
+    changed.
+    """
     template = for_dtype(facts, operation, template)
     fix = instead(facts, operation.span, template)
     return fix or template.format(argument(facts, operation), argument(facts, operation, 1))
@@ -153,11 +153,9 @@ def unmasked_rows(facts: Facts, operation: Operation, maker: Operation | None) -
     """Return what to do about rows of a softmax without an element left: unmask them, or set them
     to 0.
     """
-    fixes = (
-        rows_as_fixes(facts, operation, maker)
-        if maker is not None and operator(maker) == "masked_fill"
-        else ()
-    )
+    fixes: tuple[str, ...] = ()
+    if maker is not None and operator(maker) == "masked_fill":
+        fixes = rows_as_fixes(facts, operation, maker)
     return fixes or (f"{UNMASK}, or {CLEAR} such as -1e9",)
 
 

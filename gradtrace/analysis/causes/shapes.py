@@ -37,6 +37,7 @@ RESHAPES = function_table(
 
 
 def latest_of_shape(facts: Facts, shape: tuple[int, ...]) -> TensorRecord | None:
+    """Return the last tensor of a shape that the program made."""
     return next((t for t in reversed(facts.tensors) if t.shape == shape), None)
 
 
@@ -63,12 +64,14 @@ def shaped_at(facts: Facts, record: TensorRecord) -> Span | None:
 
 def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
     """Explain two tensors whose shapes do not fit: which they are, and where each got its shape."""
-    product = SHAPES.search(failure.message)
-    if product is not None:
-        shapes = [tuple(map(int, text.split("x"))) for text in product.groups()]
-        left, right = (latest_of_shape(facts, shape) for shape in shapes)
+    matrices = SHAPES.search(failure.message)
+    if matrices is not None:
+        shapes = [tuple(map(int, text.split("x"))) for text in matrices.groups()]
         product = product_at(facts, failure)
-        left, right = (by_name(facts, product, i) or t for i, t in enumerate((left, right)))
+        left, right = (
+            operand_at(facts, product, place) or latest_of_shape(facts, shape)
+            for place, shape in enumerate(shapes)
+        )
         return None if left is None else of_product(facts, left, right, shapes, product)
     sizes = SIZES.search(failure.message) or BATCHES.search(failure.message)
     if sizes is None:
@@ -84,7 +87,7 @@ def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
     clause = (
         f", made by {operator(shaped)}{facts.at_line(shaped.span)}"
         if shaped is not None
-        else at_made(facts, tensors)
+        else lines_made(facts, tensors)
     )
     return Cause(
         "wrong shape",
@@ -98,7 +101,10 @@ def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
     )
 
 
-def at_made(facts: Facts, records: list[TensorRecord]) -> str:
+def lines_made(facts: Facts, records: list[TensorRecord]) -> str:
+    """Return " (made on lines 3 and 5)" for the first two tensors; "" unless both lines are
+    recorded.
+    """
     lines = [facts.where(span) for t in records[:2] if (span := made_at(facts, t)) is not None]
     return f" (made on lines {' and '.join(lines)})" if len(lines) == 2 else ""
 
@@ -120,8 +126,10 @@ def product_at(facts: Facts, failure: Failure) -> Any:
     return node if (is_product or is_call) and len(arguments(facts, node)) == 2 else None
 
 
-def by_name(facts: Facts, product: Any, place: int) -> TensorRecord | None:
-    """Return the variable that is the first or second operand of a product."""
+def operand_at(facts: Facts, product: Any, place: int) -> TensorRecord | None:
+    """Return the tensor of the first (`place` 0) or second operand; None unless it is a
+    variable.
+    """
     return None if product is None else facts.variable(arguments(facts, product)[place])
 
 
@@ -129,12 +137,11 @@ def transposed(facts: Facts, product: Any, shapes: list[tuple[int, ...]]) -> lis
     """Return the products of the same two matrices whose shapes fit."""
     (rows, inner), (second_rows, columns) = shapes
     span = None if product is None else span_of(product)
-    fixes = [
-        instead(facts, span, "{0} @ {1}.t()", "transpose the second: ")
-        if inner == columns
-        else None,
-        instead(facts, span, "{0}.t() @ {1}", "or the first: ") if rows == second_rows else None,
-    ]
+    fixes = []
+    if inner == columns:
+        fixes.append(instead(facts, span, "{0} @ {1}.t()", "transpose the second: "))
+    if rows == second_rows:
+        fixes.append(instead(facts, span, "{0}.t() @ {1}", "or the first: "))
     return [fix for fix in fixes if fix is not None]
 
 
@@ -176,7 +183,7 @@ def of_product(
             0,
             f"x = x.flatten(1){facts.at_line(span)}: then it has {wanted} features for each sample",
         )
-    elif layer is None and right is not None and shapes[0][-1] == shapes[1][-1]:
+    elif layer is None and right is not None and width == shapes[1][-1]:
         second = f"transpose the second: {name} @ {named(facts, right.id)}.t()"
         fix = transposed(facts, product, shapes) or [second]
     return Cause(
@@ -201,7 +208,7 @@ def weight_behind(facts: Facts, record: TensorRecord | None) -> TensorRecord | N
 
 
 def failed_statements(facts: Facts, failure: Failure) -> list[Any]:
-    """Return the statement that failed, then the failed_statements whose calls it ran in."""
+    """Return the statement that failed, then the statements whose calls it ran in."""
     spans: list[Span | None] = [failure.span]
     for operation in facts.operations[-1:]:
         spans += [s.span for s in scopes_of(facts, operation) if s.kind in ("module", "function")]

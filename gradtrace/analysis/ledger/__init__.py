@@ -1,3 +1,3 @@
-"""The books of a training, made from the events of its record: what became of every gradient, who
-changed every parameter, which results went backward.
+"""The ledger of a training run, made from the events of its record: what became of each gradient,
+what changed each parameter, and through which results backward went.
 """

@@ -1,6 +1,6 @@
 """The commands: one module each, imported on first use, whose variable `command` is the command."""
 
-# name: what it does, as the list of commands says it (so that --help loads none of them)
+# What each command does, for the list of --help, which loads none of them.
 COMMANDS = {
     "eval": "Values, gradients and leaf status of an expression or a file.",
     "run": "Run a script as it is.",

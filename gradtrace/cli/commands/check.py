@@ -33,8 +33,8 @@ EXAMPLES = """Examples:
 IDLE = ("backward", "no_backward", "retain_graph", "create_graph", "retain_grad", "zero_grad")
 
 
-class How(NamedTuple):
-    """The values of the options that say what is checked."""
+class CheckOptions(NamedTuple):
+    """The values of the options that say what is checked, and how."""
 
     order: int
     most: int
@@ -44,27 +44,30 @@ class How(NamedTuple):
     python: str | None
 
 
-def check(request: Request, how: How) -> int:
+def check(request: Request, checked: CheckOptions) -> int:
+    """Check as the options ask; return the exit code."""
     from gradtrace.cli import checking
     from gradtrace.views import check as view
 
-    if how.against is not None:
-        return beside_torch(request, how.python)
-    if how.model:
-        return check_model(request, how)
+    if checked.against is not None:
+        return beside_torch(request, checked.python)
+    if checked.model:
+        return check_model(request, checked)
     backward.tell_idle(request.how, IDLE, "derivatives are checked, not what backward leaves")
-    report = checking.check(request, how.order, how.most)
+    report = checking.check(request, checked.order, checked.most)
     output.show(request.look, view.text, view.render, report)
     return Exit.OK if report.passed else Exit.FAILED
 
 
-def check_model(request: Request, how: How) -> int:
+def check_model(request: Request, checked: CheckOptions) -> int:
+    """Try the program's model for bugs that raise no error; return the exit code."""
     from gradtrace.cli import probing
 
-    return probing.show(request.look, probing.check(request, how.steps))
+    return probing.show(request.look, probing.check(request, checked.steps))
 
 
 def beside_torch(request: Request, python: str | None) -> int:
+    """Compare the program's variables with those in PyTorch; return the exit code."""
     from gradtrace.cli import checking
     from gradtrace.views import against as view
 
@@ -110,5 +113,5 @@ command = SourceCommand(
     ),
     HELP,
     EXAMPLES,
-    records=(How,),
+    records=(CheckOptions,),
 )

@@ -1,8 +1,8 @@
-"""`gradtrace jacobian SOURCE`: all first derivatives, as matrices; and what `hessian` does in the
-same way.
+"""`gradtrace jacobian SOURCE`: all first derivatives, as matrices; and the parts that `hessian`
+shares.
 
-Both run a program up to its call of backward, choose what to differentiate, and print or write
-matrices.
+Both commands run a program up to its call of backward, choose what to differentiate, and print or
+write matrices.
 """
 
 from __future__ import annotations
@@ -90,15 +90,16 @@ def show(
 
 
 def blocks_of(choice: Choice, vectors: list[Any]) -> list[Block]:
+    """Return the matrix of each output by each tensor, weighted by `vectors` if there are any."""
     from gradtrace.analysis import matrices
     from gradtrace.trace.derivatives import jacobian_values
 
     blocks = []
+    inputs = [tensor for _, tensor in choice.wrt]
     for i, (name, out) in enumerate(choice.outputs):
         weights = weights_for(out, vectors[min(i, len(vectors) - 1)]) if vectors else None
-        for (by, tensor), matrix in zip(
-            choice.wrt, jacobian_values(out, [t for _, t in choice.wrt]), strict=True
-        ):
+        jacobians = jacobian_values(out, inputs)
+        for (by, tensor), matrix in zip(choice.wrt, jacobians, strict=True):
             blocks.append(
                 matrices.block(name, by, tuple(out.shape), tuple(tensor.shape), matrix, weights)
             )
@@ -106,7 +107,9 @@ def blocks_of(choice: Choice, vectors: list[Any]) -> list[Block]:
 
 
 def weights_for(out: Any, raw: Any) -> Any:
-    """Return the weights for one output; a single number is repeated for all elements."""
+    """Return a weight for each element of an output; a single number is repeated. UsageError for
+    another number of elements.
+    """
     import numpy as np
 
     vector = np.asarray(raw, float)
@@ -157,6 +160,9 @@ def at_the_end(
 def chosen(
     run: Any, tensors: dict[str, Tensor], stop: Any, output: tuple[str, ...], wrt: tuple[str, ...]
 ) -> Choice:
+    """Return the tensors that --output and --wrt name, by default the program's result and all
+    leaves that require grad; UsageError if there are none.
+    """
     from gradtrace.trace.history import bound_names
 
     by_name = {**tensors, **dict(bound_names(run.env))}
@@ -164,24 +170,24 @@ def chosen(
     if output:
         outputs = [named_tensor(by_name, name, "--output") for name in output]
     else:
-        roots = list(stop.outputs) if stop.outputs else session.roots_of(run)
+        roots = stop.outputs or session.roots_of(run)
         outputs = [(by_id.get(id(t)) or result_text(run, t), t) for t in roots]
     if not outputs:
         raise UsageError("the program's value is not a tensor", "choose one with --output NAME")
-    inner = [named_tensor(by_name, name, "--wrt") for name in wrt]
-    for name, tensor in inner:
+    variables = [named_tensor(by_name, name, "--wrt") for name in wrt]
+    for name, tensor in variables:
         if not tensor.requires_grad:
             raise UsageError(
                 f"--wrt: {name} does not require grad", "let it require grad, or choose another"
             )
     leaves = [(name, t) for name, t in by_name.items() if t.is_leaf and t.requires_grad]
-    if not inner and not leaves:
+    if not variables and not leaves:
         raise UsageError("no variable requires grad", "leave out --no-grad")
-    return Choice(outputs, inner or leaves)
+    return Choice(outputs, variables or leaves)
 
 
 def named_tensor(tensors: dict[str, Tensor], name: str, option: str) -> tuple[str, Tensor]:
-    """Return the whole name of a tensor, and the tensor."""
+    """Return the whole name of a tensor, and the tensor; UsageError if there is no such tensor."""
     from gradtrace.views.names import full_name
 
     full = full_name(name, tensors, option)

@@ -1,5 +1,5 @@
-"""`gradtrace page SOURCE [-o FILE.html]`: a run as one HTML file to explore, to play and to learn
-from.
+"""`gradtrace page SOURCE [-o FILE.html]`: a run as one HTML file, to explore, to play and to
+learn from.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ DEFAULT_FIT = "4:3"  # the part of a laptop's screen that the graph has
 
 
 def file_name(name: str) -> str:
+    """Return the file name of -o; UsageError unless it is .html."""
     return graph.checked(name, (SUFFIX,))
 
 

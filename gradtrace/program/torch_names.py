@@ -271,8 +271,9 @@ ANSWERS: dict[str, dict[str, Any]] = {
         ),
         **dict.fromkeys(
             words(
-                "current_stream default_stream get_device_capability get_rng_state init "
-                "initial_seed mem_get_info set_rng_state synchronize"
+                "current_device current_stream default_stream get_device_capability get_device_name "
+                "get_device_properties get_rng_state init initial_seed mem_get_info "
+                "set_rng_state synchronize"
             ),
             without_device,
         ),

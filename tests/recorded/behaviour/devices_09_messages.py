@@ -23,6 +23,8 @@ for name in ("cuda", "cuda:1", "xpu", "gpu", "GPU", 0):
 tell(lambda: x.to("mps"))
 for call in (x.cuda, nn.Linear(1, 1).cuda, nn.ReLU().cuda, torch.cuda.synchronize, torch.cuda.init):
     tell(call)
+for name in ("current_device", "get_device_name", "get_device_properties", "get_device_capability"):
+    tell(getattr(torch.cuda, name))
 torch.save(x, "x.pt")
 tell(lambda: torch.load("x.pt", map_location="cuda:1"))
 tell(lambda: x.cuda("cuda:0"))

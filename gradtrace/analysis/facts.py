@@ -479,18 +479,19 @@ def own_lines(trace: Trace) -> dict[str, str]:
     by_line: dict[str, set[str]] = {}
     by_file: dict[str, set[str]] = {}
     spans: dict[str, Span] = {}
+    own = dict(trace.leads)
     for operation in trace.operations:
         span = operation.span
-        lead = lead_of(trace, operation.scope) if span is not None and span.file else ""
+        lead = lead_of(trace, operation, own) if span is not None and span.file else ""
         if span is not None and lead:
             spans[span.where] = span
             by_line.setdefault(span.where, set()).add(lead)
             by_file.setdefault(span.file, set()).add(lead)
-    for span, own in trace.leads:
+    for span, caller in trace.leads:
         spans[span.where] = span
         texts = by_line.setdefault(span.where, set())
-        if not any(lead.partition(",")[0] == own.where for lead in texts):
-            texts.add(own.where)
+        if not any(lead.partition(",")[0] == caller.where for lead in texts):
+            texts.add(caller.where)
     failed = None if trace.failure is None else trace.failure.span
     if failed is not None and failed.where not in by_line and failed.file in by_file:
         spans[failed.where] = failed
@@ -506,11 +507,14 @@ def library_place(span: Span, lead: str) -> str:
     return f"{lead} ({span.file.rpartition('/')[2]}:{span.line})"
 
 
-def lead_of(trace: Trace, scope: int | None) -> str:
-    """Return the program's line that called the module around a scope, and the module's class; ""
-    without one.
+def lead_of(trace: Trace, operation: Operation, own: dict[Span, Span]) -> str:
+    """Return the program's line that called the module around an operation, or the trainer that
+    calls it (`own`, by its place), and the module's class; "" without one.
     """
-    for record in trace.scopes_around(scope):
-        if record.kind == "module" and record.span is not None and not record.span.file:
-            return f"{record.span.line}, in {record.detail}"
+    for record in trace.scopes_around(operation.scope):
+        span = record.span if record.kind == "module" else None
+        span = own.get(span, span) if span is not None else None
+        if span is not None and not span.file:
+            is_call = record.span == operation.span  # of a module of PyTorch
+            return str(span.line) if is_call else f"{span.line}, in {record.detail}"
     return ""

@@ -577,8 +577,9 @@ class Recorder(TorchFunctionMode, EventStream):
     # ---- scopes
 
     def enter(self, module: Any) -> None:
-        place = self.places.here(3)
-        self.places.enter(place)
+        places = self.places
+        place = places.here(3) if self.stack else places.here_and_lead(3)
+        places.enter(place)
         scope = Scope(self.stack[-1] if self.stack else None, module, place)
         self.stack.append(scope)
         self.scopes.append(scope)

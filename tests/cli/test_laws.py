@@ -225,5 +225,32 @@ for i in range(3):
 def test_a_gradient_of_0_is_one_that_clipping_finds(by_engine):
     said = " ".join(by_engine("why", IGNORED).split())
     assert said.startswith("loss is nan in step 1 (i=0): ")
-    assert "every label of labels on line 7 is -100, which it ignores" in said
+    assert "every label of labels on line 7 is -100 (ignore_index), so" in said
     assert "finds no gradient" not in said
+
+
+LABELS = (
+    (
+        "loss = nn.functional.cross_entropy(logits, torch.zeros(4).long(), ignore_index=0)",
+        "every label of torch.zeros(4).long() on line 5 is 0 (ignore_index)",
+    ),
+    (
+        "goal = torch.zeros(4).long()\nloss = nn.CrossEntropyLoss(ignore_index=0)(logits, goal)",
+        "every label of goal on line 5 is 0 (ignore_index)",
+    ),
+    (
+        "loss = nn.functional.nll_loss(logits.log_softmax(1), target=torch.full((4,), -100))",
+        "every label of torch.full((4,), -100) ",
+    ),
+)
+
+
+@pytest.mark.parametrize(("loss", "reason"), LABELS, ids=["option", "module", "keyword"])
+def test_labels_that_a_loss_ignores_are_the_reason_for_nan(by_engine, loss, reason):
+    start = "import torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
+    text = f"{start}logits = torch.randn(4, 3, requires_grad=True)\n{loss}\nloss.backward()\n"
+    said = " ".join(by_engine("why", text).split())
+    assert f"loss is nan: {reason}" in said
+    assert " constant " not in said
+    right = by_engine("why", text.replace("zeros(4)", "ones(4)").replace("-100", "1"))
+    assert "ignore_index" not in right

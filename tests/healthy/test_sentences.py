@@ -599,6 +599,35 @@ def test_a_cut_of_the_program_is_named_before_one_of_a_library(tmp_path, monkeyp
     assert "depends on it only through detach() on line 7" in answer, answer
 
 
+COUNTED = """import torch
+from torch.nn import functional
+def fit(model, samples, optimizer):
+    for _ in range(2):
+        x, y = torch.stack([s["x"] for s in samples]), torch.stack([s["labels"] for s in samples])
+        count = (y != -100).sum()
+        loss = functional.cross_entropy(model(x), y, reduction="sum") / count
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_labels_that_a_library_s_loss_ignores_are_told_before_its_division(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "small_counter.py").write_text(COUNTED)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    path = tmp_path / "train.py"
+    path.write_text(
+        f"{HEAD}from small_counter import fit\nmodel = nn.Linear(3, 2)\n"
+        'samples = [{"x": torch.randn(3), "labels": torch.tensor(-100)} for _ in range(4)]\n'
+        "fit(model, samples, torch.optim.SGD(model.parameters(), lr=0.1))\n"
+    )
+    answer = " ".join(recorded(path).why().split())
+    assert "every label is -100 (ignore_index), so div on line 7 (small_counter.py:7)" in answer
+    assert "line 6 samples = [" in answer and "-100 is written here" in answer, answer
+    assert "1e-8" not in answer, answer
+
+
 CHECKED = """import torch
 def checked(values):
     if values.isnan().any():

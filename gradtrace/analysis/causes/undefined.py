@@ -35,6 +35,7 @@ from gradtrace.analysis.terms import (
     code_of,
     enclosed,
     has_inf,
+    has_nan,
     highest,
     is_place,
     lowest,
@@ -50,7 +51,8 @@ from gradtrace.analysis.words import brief
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
-from gradtrace.trace.record import BackwardStep, Operation, TensorRecord, Value
+from gradtrace.trace.operands import record_of
+from gradtrace.trace.record import BackwardStep, Operation, Span, TensorRecord, Value
 
 SOFTMAXES = function_table(
     "analysis.causes.undefined.SOFTMAXES", ("softmax", "log_softmax", "cross_entropy", "logsumexp")
@@ -76,6 +78,7 @@ DOMAINS = function_table(
         "logit": "[0, 1]",
     },
 )
+LOSSES = function_table("analysis.causes.undefined.LOSSES", ("cross_entropy", "nll_loss"))
 SPREADS = function_table("analysis.causes.undefined.SPREADS", ("std", "var", "var_mean"))
 NORMS = function_table("analysis.causes.undefined.NORMS", ("norm", "vector_norm"))
 DIVISIONS = ("div", "true_divide")
@@ -94,7 +97,7 @@ def made_nan(facts: Facts, operation: Operation) -> Cause:
         return written(facts, operation, "nan")
     if any(map(has_inf, values)) or any(map(isinf, literals)):
         return of_infinity(facts, operation)
-    if any(value.numel == 0 for value in values) or name in ("cross_entropy", "nll_loss"):
+    if any(value.numel == 0 for value in values) or name in LOSSES:
         return mean_of_nothing(facts, operation)
     if name in SPREADS:
         return spread_of_one(facts, operation)
@@ -124,27 +127,98 @@ def unrecorded(facts: Facts, record: TensorRecord | None, does: str) -> Cause:
 
 
 def mean_of_nothing(facts: Facts, operation: Operation) -> Cause:
-    ignored = float(operation.option("ignore_index") or -100)
-    nothing = f"no element{reads(facts, operation)}, which is 0 / 0"
-    evidence = [facts.at(f"{operation.name} gives nan here{facts.step(operation)}", operation.span)]
-    for labels, value in facts.operands(operation):
-        if not value.is_float and lowest(value) == highest(value) == ignored:
-            name = named(facts, labels.id)
-            span = made_at(facts, labels)
-            nothing = (
-                f"no element, which is 0 / 0: every label of {name}{facts.at_line(span)} is "
-                f"{ignored:g}, which it ignores"
-            )
-            evidence.insert(0, facts.at(f"{name} is made here", span))
+    if labels := ignored_labels(facts, operation):
+        return no_label_left(facts, operation, labels, f"{unit(facts, operation)} averages over")
+    here = facts.at(f"{operation.name} gives nan here{facts.step(operation)}", operation.span)
     return Cause(
         "mean of nothing",
-        f"{unit(facts, operation)} averages over {nothing}",
-        evidence,
+        f"{unit(facts, operation)} averages over no element{reads(facts, operation)}, which is 0 / "
+        "0",
+        (here,),
         (
             "skip a batch that has no element left: if mask.any(): ...",
             "or divide a sum by count.clamp(min=1)",
         ),
     )
+
+
+def no_label_left(
+    facts: Facts, operation: Operation, labels: tuple[str, Evidence], does: str
+) -> Cause:
+    clause, evidence = labels
+    return Cause(
+        "mean of nothing",
+        f"{clause} (ignore_index), so {does} no element, which is 0 / 0",
+        (
+            *(evidence,) * (evidence.span is not None),
+            facts.at(f"{operation.name} gives nan here{facts.step(operation)}", operation.span),
+        ),
+        (
+            "find why no other label is left in this batch: masks, padding, truncation",
+            "or skip such a batch: if (labels != ignore_index).any(): ...",
+        ),
+    )
+
+
+def ignored_labels(facts: Facts, loss: Operation) -> tuple[str, Evidence] | None:
+    """Return "every label of y on line 3 is -100" if a loss ignores all of them, with the place
+    where the program makes them.
+    """
+    ignored = float(loss.option("ignore_index") or -100)
+    read = facts.operands(loss)
+    labels = next((pair for pair in read if not pair[1].is_float), None)
+    if labels is not None:
+        is_ignored = lowest(labels[1]) == highest(labels[1]) == ignored
+    else:
+        # without weights, a mean of finite numbers is nan if all of them are ignored
+        is_ignored = len(read) == 1 and has_nan(result(facts, loss)) and read[0][1].numel > 0
+    if not is_ignored:
+        return None
+    origin = labels and labels[0]
+    while origin is not None and (maker := facts.maker(origin.id)) is not None and maker.tensors:
+        record = record_of(maker.name)
+        is_view = record is not None and record.kind == "view"
+        if not (is_view or maker.span is None or maker.span.file):
+            break
+        origin = facts.tensors[maker.tensors[0]]
+    name = text_of_labels(facts, loss)
+    span = None
+    if origin is not None and (origin.name or (origin.span is not None and not origin.span.file)):
+        name = named(facts, origin.id)
+        span = made_at(facts, origin)
+    elif name:
+        bound = facts.text.assignments(name) if name.isidentifier() else []
+        span = places.head_of(bound[0]) if len(bound) == 1 else None
+    of = f" of {name}{facts.at_line(span)}" if name else ""
+    evidence = facts.at(f"{name} is made here", span)
+    if span is None and ignored < -1:
+        evidence = facts.at(f"{ignored:g} is written here", line_with(facts, f"{ignored:g}"))
+    return f"every label{of} is {ignored:g}", evidence
+
+
+def line_with(facts: Facts, number: str) -> Span | None:
+    """Return the only line of the program that has a negative number, neither compared nor as an
+    option.
+    """
+    others = [n for n in ast.walk(facts.text.tree) if isinstance(n, (ast.Compare, ast.keyword))]
+    skipped = {id(part) for n in others for part in ast.iter_child_nodes(n)}
+    spans = {
+        places.head_of(node)
+        for node in ast.walk(facts.text.tree)
+        if isinstance(node, ast.UnaryOp)
+        and id(node) not in skipped
+        and facts.text.cut(node) == number
+    }
+    return spans.pop() if len(spans) == 1 else None
+
+
+def text_of_labels(facts: Facts, loss: Operation) -> str:
+    """Return the labels as the program's call of a loss writes them; "" for a call in a library."""
+    call = expression(facts, loss.span)
+    if not isinstance(call, ast.Call):
+        return ""
+    second = [w.value for w in call.keywords if w.arg == "target"] or call.args[1:2]
+    return "".join(map(facts.text.cut, second))
 
 
 def stores(operation: Operation) -> bool:
@@ -205,6 +279,13 @@ def spread_of_one(facts: Facts, operation: Operation) -> Cause:
 
 
 def zero_by_zero(facts: Facts, operation: Operation) -> Cause:
+    loss = facts.maker(next(iter(operation.tensors), None))
+    while loss is not None and operator(loss) not in LOSSES and len(loss.tensors) == 1:
+        loss = facts.maker(loss.tensors[0])
+    if loss is not None and operator(loss) in LOSSES and (labels := ignored_labels(facts, loss)):
+        return no_label_left(
+            facts, operation, labels, f"{unit(facts, operation)} divides a sum over"
+        )
     divisor = "0"
     count = ""
     maker = None

@@ -282,6 +282,7 @@ class RecordingBuilder(Builder):
             {id(identity): name for identity, name in self.ending.gradients.items()},
             self.scopes,
             self.ending.former_names,
+            [entry for record in rec.passes for entry in record.roots],
         )
 
     # ---- what the events refer to

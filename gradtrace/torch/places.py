@@ -50,8 +50,21 @@ def is_hidden(name: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def is_installed(name: str) -> bool:
-    """Whether a file belongs to an installed package."""
-    return not {*name.split(os.sep)}.isdisjoint(PACKAGES)
+    """Whether a file belongs to an installed package: its folder is called site-packages, or it has
+    what pip writes beside packages (`pip install --target`).
+    """
+    return not {*name.split(os.sep)}.isdisjoint(PACKAGES) or any(
+        name.startswith(os.path.join(folder, "")) and has_packages(folder) for folder in sys.path
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def has_packages(folder: str) -> bool:
+    """Whether pip has installed packages in a folder."""
+    try:
+        return any(name.endswith(".dist-info") for name in os.listdir(folder))
+    except OSError:
+        return False
 
 
 class RecordedPlaces(Places):
@@ -171,6 +184,10 @@ class SpanTable(Texts):
         """Return the code object that a place is in, or None."""
         return self._places.instruction(number)[0]
 
+    def is_library(self, origin: int) -> bool:
+        code = self.code(origin)
+        return code is not None and is_installed(code.co_filename)
+
     def find_span(self, number: int) -> Span | None:
         code, instruction = self._places.instruction(number)
         position = None if code is None else self._positions.find(code, instruction)
@@ -197,7 +214,7 @@ def short_name(path: str) -> str:
         return "cell " + name.removesuffix(".py")
     for folder in sys.path:
         inside = path.removeprefix(os.path.join(folder, "")) if folder else path
-        if inside != path and any(kind in folder for kind in PACKAGES):
+        if inside != path and is_installed(path):
             return inside
     below = path.removeprefix(os.path.join(os.getcwd(), ""))
     return below if below != path else name

@@ -10,7 +10,7 @@ another version of x. A function's argument with the name of another tensor is "
 
 from __future__ import annotations
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Mapping, Protocol, Sequence
+from gradtrace.annotations import TYPE_CHECKING, Any, Iterable, Mapping, Protocol, Sequence
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.program import syntax as ast
 from gradtrace.trace.operands import parameters, public_name, reading_order
@@ -73,6 +73,10 @@ class Texts:
         if origin not in self._excerpts:
             self._excerpts[origin] = self.cut(self.span(origin))
         return self._excerpts[origin]
+
+    def is_library(self, origin: int) -> bool:
+        """Whether a place is in a file of an installed package."""
+        return False
 
     def cut(self, span: Span | None) -> str:
         return "" if span is None else cut_lines(self.lines[span.file], span)
@@ -140,14 +144,42 @@ def label_all(
     gradients: Mapping[int, str],
     scopes: CalledModules,
     former: Mapping[int, str],
+    roots: Iterable[Entry] = (),
 ) -> list[str]:
     """Return the label of every kept entry. `gradients` has the names of gradients ("w.grad") and
-    `former` those that variables gave to others later, by id(tensor).
+    `former` those that variables gave to others later, by id(tensor). Of the `roots` of passes
+    those that a library scales have the labels of the program's losses.
     """
     texts = expression_texts(calls, source, scopes)
     constants = constant_texts(kept, calls, texts, source, env, scopes, former)
     texts |= variable_texts(calls, texts, source, scopes)
-    return numbered_labels(kept, texts | target_texts(calls, source, env), constants, gradients)
+    texts |= target_texts(calls, source, env)
+    losses = {id(scaled): loss for root in roots for scaled, loss in scaled_losses(root, source)}
+    for scaled in losses:
+        texts.pop(scaled, None)
+    labels = numbered_labels(kept, texts, constants, gradients)
+    by_entry = {id(entry): label for entry, label in zip(kept, labels, strict=True)}
+    return [by_entry[id(losses.get(id(entry), entry))] for entry in kept]
+
+
+SCALINGS = function_table("trace.labels.SCALINGS", ("mul", "div"))
+
+
+def scaled_losses(root: Entry, source: Texts) -> list[tuple[Entry, Entry]]:
+    """Return what a library made of a loss of the program on the way to a root, by multiplying or
+    dividing it by numbers, each with the version of that loss which has its label.
+    """
+    scaled = []
+    loss = root
+    while loss.call is not None and source.is_library(loss.call.origin):
+        if loss.call.name.rstrip("_") not in SCALINGS or len(loss.call.inputs) != 1:
+            return []
+        scaled.append(loss)
+        (loss,) = loss.call.inputs.values()
+    if loss.call is None:
+        return []
+    last = next(entry for entry in (*scaled, loss) if entry.tensor is loss.tensor)
+    return [(entry, entry if entry.tensor is loss.tensor else last) for entry in scaled]
 
 
 def numbered_labels(

@@ -628,6 +628,36 @@ def test_labels_that_a_library_s_loss_ignores_are_told_before_its_division(tmp_p
     assert "1e-8" not in answer, answer
 
 
+DIVIDED = """def fit(step, batches):
+    for batch in batches:
+        closure_loss = step(batch)
+        closure_loss = closure_loss / len(batches)
+        closure_loss *= 2
+        closure_loss.backward()
+"""
+
+
+@pytest.mark.parametrize("mark", ["site-packages", "pip-1.0.dist-info"])
+def test_a_loss_that_a_library_divides_is_named_by_the_program(tmp_path, monkeypatch, mark):
+    folder = tmp_path / "site-packages" if mark == "site-packages" else tmp_path / "lib"
+    (folder / mark).mkdir(parents=True)
+    module = f"small_divider_{len(mark)}"
+    (folder / f"{module}.py").write_text(DIVIDED)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    path = tmp_path / "own" / "train.py"
+    path.parent.mkdir()
+    path.write_text(
+        f"{HEAD}from {module} import fit\nnet = nn.Linear(3, 1)\n"
+        "def step(x):\n    return net(x.detach()).detach().mean() * net.bias.sum()\n"
+        "fit(step, [torch.randn(4, 3) for _ in range(2)])\n"
+    )
+    answer = " ".join(recorded(path).why("net.weight").split())
+    loss = "net(x.detach()).detach().mean() * net.bias.sum() #2"
+    assert f"backward runs from {loss}" in answer, answer
+    assert "closure_loss" not in answer.replace("closure_loss.backward()", ""), answer
+    assert f"line 8 ({module}.py:6)" in answer, answer
+
+
 CHECKED = """import torch
 def checked(values):
     if values.isnan().any():

@@ -134,25 +134,26 @@ def of_module(name: str, text: str) -> str:
     """
     import re
 
-    from gradtrace.program.mathematics import torch_module_of, value_in_module
+    from gradtrace.program import torch_homes
     from gradtrace.program.names import is_known
 
     match = re.search(rf"\b{re.escape(name)}\.(\w+)", text)
     if match is None:
         return ""
-    if name == "fft":  # of PyTorch only
-        return f"torch.{match[0]} needs PyTorch: write it in a file, and give --engine torch"
     function = match[1]
     if name in ("np", "numpy", "jnp"):
         if is_known(function):
             return f"write {function}"
-        module = torch_module_of(function)
-        return f"write {module}.{function}" if module else ""
-    try:
-        value_in_module(f"torch.{name}", function)
-    except (ImportError, AttributeError):
+        home = torch_homes.home_of(function)
+        return f"write {home}" if home else torch_homes.of_name(function)
+    module = f"torch.{name}"
+    if torch_homes.has(module, function):
+        return f"write {module}.{function}"
+    if module not in torch_homes.SEARCHED:
         return ""
-    return f"write torch.{match[0]}"
+    otherwise = f"torch has no {name}.{function}; gradtrace ops lists the functions"
+    elsewhere = torch_homes.of_name(function) or otherwise
+    return torch_homes.needs_pytorch(function, (module,)) or elsewhere
 
 
 def of_taken(name: str) -> str:

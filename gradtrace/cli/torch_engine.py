@@ -29,6 +29,7 @@ from gradtrace.cli import argv, guard, options, report, source, torch_request
 from gradtrace.cli.commands import COMMANDS
 from gradtrace.cli.torch_request import ScriptRequest, ScriptStatus
 from gradtrace.errors import GradtraceError, ProgramError, UsageError
+from gradtrace.program import torch_homes
 from gradtrace.program.modules import NEED_PYTORCH, ON_PYTORCH
 from gradtrace.sandbox import channel
 
@@ -320,7 +321,7 @@ def needs_torch(error: GradtraceError) -> bool:
     """
     package = error.missing.partition(".")[0]
     return (
-        package == "torch"
+        (package == "torch" and torch_homes.pytorch_has(error.missing))
         or package in (*NEED_PYTORCH, *ON_PYTORCH)
         or (bool(package) and is_on_torch(package))
     )
@@ -354,7 +355,8 @@ def command_line(args: list[str]) -> str:
         how = f"gradtrace {command} does not run PyTorch; {how}"
     sources = files_of(command, args)
     if not sources:
-        return f"{how}, save it to a file: gradtrace {nearest} --engine torch FILE.py"
+        how += ", save it to a file that imports torch and makes its inputs"
+        return f"{how}: gradtrace {nearest} --engine torch FILE.py"
     words = sources if nearest != command else taken_over(command, args)
     return f"{how}: {shlex.join(('gradtrace', nearest, '--engine', 'torch', *words))}"
 

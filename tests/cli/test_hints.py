@@ -34,6 +34,55 @@ MISTAKES = {
         "factorial(x) is exp(lgamma(x + 1)) for x > -1",
     ),
     "coth": (("eval", "coth(x)", "--x", "5"), 2, "coth(x) is 1/tanh(x)"),
+    "a function whose first argument is a function": (
+        ("eval", "vmap(x)", "--x", "1"),
+        2,
+        "it is 'torch.vmap' here",
+    ),
+    "PyTorch's alone, by a bare name": (
+        ("eval", "stft(x)", "--x", "1"),
+        2,
+        "torch.stft needs PyTorch: write it in a file, and give --engine torch",
+    ),
+    "PyTorch's alone, in a module": (
+        ("eval", "bessel_j0(x)", "--x", "1"),
+        2,
+        "torch.special.bessel_j0 needs PyTorch",
+    ),
+    "nearly another function": (
+        ("eval", "erfcx(x)", "--x", "1"),
+        2,
+        "torch.special.erfcx needs PyTorch",
+    ),
+    "another word for it": (("eval", "average(x)", "--x", "1"), 2, "it is 'mean' here"),
+    "sparse": (("eval", "sparse.mm(x, x)", "--x", "1;2"), 2, "write torch.sparse.mm\n"),
+    "a function of another module": (
+        ("eval", "linalg.quantile(x)", "--x", "1,2"),
+        2,
+        "it is 'torch.quantile' here",
+    ),
+    "a function of no module": (("eval", "linalg.foo(x)", "--x", "1"), 2, "has no linalg.foo"),
+    "of torch's, of another module": (
+        ("eval", "nn.quantile(x, 1)", "--x", "1,2"),
+        2,
+        "it is 'torch.quantile' here",
+    ),
+    "of torch's, a formula": (
+        ("eval", "torch.factorial(x)", "--x", "1"),
+        2,
+        "has no attribute 'factorial'; factorial(x) is exp(lgamma(x + 1)) for x > -1",
+    ),
+    "a method that is a function": (
+        ("eval", "x.cdist(x)", "--x", "1;2"),
+        1,
+        "it is a function, torch.cdist",
+    ),
+    "a method of PyTorch's alone": (
+        ("eval", "x.angle()", "--x", "1"),
+        1,
+        "torch.Tensor.angle needs PyTorch",
+    ),
+    "a layer's function": (("eval", "dropout(x)", "--x", "1,2"), 2, "it is 'F.dropout' here"),
     "an unknown function": (("eval", "foo(x)", "--x", "5"), 2, "gradtrace ops lists the functions"),
     "two letters swapped": (("eval", "tahn(x)", "--x", "5"), 2, "did you mean 'tanh'?"),
     "a constant that is set": (
@@ -97,6 +146,21 @@ def test_a_mistake_is_answered_with_what_was_meant(process, mistake):
     assert (done.returncode, done.stdout) == (code, "")
     assert hint in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["ptp", "erfi", "nonexist", "asech"])
+def test_a_name_that_only_looks_alike_is_not_offered(process, name):
+    done = process("eval", f"{name}(x)", "--x", "2")
+    assert "gradtrace ops lists the functions" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["torch.nonexist", "nn.nonexist", "torch.special.factorials"])
+def test_pytorch_is_not_advised_for_what_it_does_not_have(process, here, name):
+    (here / "p.py").write_text(f"import torch\nfrom torch import nn\n{name}(torch.ones(2))\n")
+    for source in (f"{name}(x)", "p.py"):
+        done = process("eval", source, *(["--x", "1,2"] if source != "p.py" else []))
+        assert done.returncode == 2
+        assert "has no attribute" in done.stderr and "--engine" not in done.stderr
 
 
 FILES = {

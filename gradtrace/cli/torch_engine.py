@@ -238,9 +238,9 @@ def check_sources(asked: Asked) -> None:
                 f"--engine torch runs a file, and '{report.clip(script)}' is an expression", HOW
             )
         path = script.removeprefix("@")
-        source.check_kind(path)
         if not os.path.isfile(path):
             raise UsageError(f"no such file: '{report.clip(path)}'")
+        source.check_kind(path, source.read_bytes(path, source.LONGEST))
 
 
 def run_script(request: ScriptRequest, python: str, command: str) -> tuple[int, ScriptStatus]:

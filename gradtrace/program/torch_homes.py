@@ -54,7 +54,7 @@ def needs_pytorch(name: str, modules: tuple[str, ...] = SEARCHED) -> str:
 
 
 def pytorch_has(full_name: str) -> bool:
-    """Whether PyTorch has a name that gradtrace lacks, such as torch.fft.fft, as far as is known."""
+    """Whether PyTorch has a name that gradtrace lacks (torch.fft.fft), as far as is known."""
     module, _, name = full_name.rpartition(".")
     names = only_in_pytorch().get(module)
     if not module or name.startswith("_"):

@@ -68,6 +68,8 @@ ONE_BY_ONE = {
     "ops.public_call -> ops.signatures": RARE,
     "program.checkpoints -> utils.serialization": RARE,
     "program.errors -> program.modules": RARE,
+    "program.errors -> program.torch_homes": RARE,
+    "program.expression -> program.torch_homes": RARE,
     "engine.data.tensor -> copy": RARE,
     "batch.text -> trace.fields": "of the formats of text only JSON Lines needs it",
     "program.run -> program.discarding": RARE,

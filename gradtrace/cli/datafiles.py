@@ -291,9 +291,15 @@ def number(cell: str, where: str) -> float:
     real = values.as_float(cell)
     if real is None:
         text = cell.strip()
+        is_named = any(f"{suffix}:" in where for suffix in SEPARATORS)
+        blanks = (
+            "name the file .txt if blanks separate its numbers"
+            if is_named
+            else "separate numbers by commas or by blanks, not by both; a decimal has a point"
+        )
         raise UsageError(
             f"{where}: '{text}' is not a number" if text else f"{where}: an empty cell",
-            "name the file .txt if blanks separate its numbers" if " " in text else "",
+            blanks if " " in text else "",
         )
     return real
 

@@ -4,6 +4,8 @@ mention options.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from gradtrace.annotations import Any, Iterable
 
 # how a message begins: what to do, where an option of the tool would help
@@ -57,6 +59,36 @@ def of_backward(message: str, text: str = "", done: int = 0) -> str:
     return next((hint for start, hint in FLAGS.items() if message.startswith(start)), "")
 
 
+def decimal_comma(program: Any) -> str:
+    """Return the number that the program's first tuple of a number with a comma is meant as: "1.5"
+    for 1,5*x; "" without one.
+    """
+    from gradtrace.program import syntax as ast
+
+    nodes = list(ast.walk(program.tree))
+    apart = {item for node in nodes for item in getattr(node, "args", ())}
+    apart |= {getattr(node, "slice", None) for node in nodes}
+    for node in nodes:
+        parts = node.elts if isinstance(node, ast.Tuple) and node not in apart else []
+        for left, right in pairwise(parts):
+            line = program.source.line(left.end_lineno or 0).encode()
+            at = left.end_col_offset or 0
+            if left.end_lineno != right.lineno or line[at : right.col_offset] != b",":
+                continue
+            if number := point_of(line[:at].decode(), line[at + 1 :].decode()):
+                return number
+    return ""
+
+
+def point_of(before: str, after: str) -> str:
+    """Return the number of the digits that stand before and after a comma; "" if there are none."""
+    import re
+
+    whole = re.search(r"(?<![\w.])\d+$", before)
+    fraction = re.match(r"\d+(?![\w.])", after)
+    return f"{whole[0]}.{fraction[0]}" if whole and fraction else ""
+
+
 def of_extreme(name: str) -> str:
     """Return a hint that max(x, 0) and min(x, 0) return a pair; "" for any other name."""
     hint = ELEMENTWISE.get(name)
@@ -71,6 +103,10 @@ def of_program(message: str, inputs: Iterable[tuple[str, Any]], place: Any = Non
         return "'^' is exclusive or; a power is x**2"
     if message.startswith("unsupported operand type"):
         return next((of_extreme(name) for name in ELEMENTWISE if f"'{name}'" in message), "")
+    if "positional argument" in message and place is not None:
+        before, comma, after = place.text[place.column - 1 :].partition(",")
+        number = point_of(before, after) if comma else ""
+        return f"a comma separates arguments; {number} is one number" if number else ""
     if message in NOT_CALLABLE and place is not None:
         from gradtrace.program.notation import translated
 
@@ -100,32 +136,128 @@ def of_constants(tree: Any) -> str:
 
 
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
+# What a file is whose suffix, or whose first bytes, say that it is not a program.
+SUFFIXES = {
+    **dict.fromkeys(TABLES, "data"),
+    **dict.fromkeys((".svg", ".png", ".pdf", ".gif", ".jpg", ".jpeg"), "a picture"),
+    ".html": "a page",
+    ".ipynb": "a notebook",
+    ".gtc": "a capsule",
+    ".gtlog": "a flight log",
+}
+STARTS = {
+    b"<svg": "a picture",
+    b"<?xml": "a picture",
+    b"\x89PNG": "a picture",
+    b"GIF8": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"%PDF": "a picture",
+    b"<!doctype html": "a page",
+    b"<html": "a page",
+}
+REMEDIES = {
+    "data": "gradtrace map EXPRESSION --data {0}, or --x @{0}",
+    "a picture": "give the program that it was made of",
+    "a page": "give the program that it was made of",
+    "a notebook": "gradtrace verify {0} runs its cells",
+    "a capsule": "gradtrace replay {0} repeats its step",
+    "a file of torch.save": "a program reads it: torch.load('{0}') with --allow-read {0}",
+    "binary data": "give a program's text, or a record of a run",
+}
+AGAIN = {
+    "a capsule": "write it again: gt.capsule(PATH, step, model, batch)",
+    "a notebook": "save it again",
+    "a flight log": "write it again: gt.flight(PATH)",
+}
 
 
-def of_file(name: str) -> str:
-    """Return what a file is whose suffix says that it is not a program, and the command that reads
-    it; "" for others.
+def kind_of(name: str, content: bytes) -> str:
+    """Return what a file is that is not a program, by its name and content: "a notebook"; "" for a
+    program's text.
     """
-    if name.endswith(TABLES):
-        return (
-            f"{name} is data, not a program: gradtrace map EXPRESSION --data {name}, or --x @{name}"
-        )
-    if name.endswith(".ipynb"):
-        return f"{name} is a notebook, not a program: gradtrace verify {name} runs its cells"
-    if name.endswith(".gtc"):
-        return f"{name} is a capsule, not a program: gradtrace replay {name} repeats its step"
-    return ""
+    if kind := SUFFIXES.get(suffix_of(name)):
+        return kind
+    start = content[:2000]
+    if start.startswith(b"PK\x03\x04") and b"/data.pkl" in start:
+        return "a file of torch.save"
+    lower = start.lstrip().lower()
+    for begin, kind in STARTS.items():
+        if start.startswith(begin) or lower.startswith(begin):
+            return kind
+    is_own = suffix_of(name) in (".py", ".txt", ".expr", ".gt") or start.startswith(
+        (b"PK\x03\x04", b"GTLOG ")
+    )
+    has_controls = not {*range(7), *range(14, 27)}.isdisjoint(start)
+    return "binary data" if has_controls and not is_own and not is_text(start) else ""
+
+
+def is_text(start: bytes) -> bool:
+    """Whether bytes are UTF-8, apart from a character that is cut at their end."""
+    try:
+        start.decode()
+    except UnicodeDecodeError as error:
+        return error.start > len(start) - 4
+    return True
+
+
+def suffix_of(name: str) -> str:
+    return name[name.rfind(".") :].lower() if "." in name else ""
+
+
+def is_damaged(kind: str, content: bytes) -> bool:
+    """Whether a file is not what its suffix says."""
+    if kind == "a capsule":
+        import io
+        import zipfile
+
+        return not zipfile.is_zipfile(io.BytesIO(content))
+    if kind == "a flight log":
+        return not content.startswith(b"GTLOG ")
+    if kind != "a notebook":
+        return False
+    import json
+
+    try:
+        return not isinstance(json.loads(content), dict)
+    except ValueError:
+        return True
+
+
+def of_file(name: str, content: bytes) -> tuple[str, str]:
+    """Return what a file is that is not a program, and what to do with it; two "" for others."""
+    kind = kind_of(name, content)
+    if kind and is_damaged(kind, content):
+        return f"'{name}' is damaged: it is not {kind}", AGAIN[kind]
+    if kind not in REMEDIES:
+        return "", ""
+    return f"{name} is {kind}, not a program", REMEDIES[kind].format(name)
 
 
 def of_source(text: str) -> str:
-    """Return the hint for a source whose free names are not meant as variables: a file's name,
-    d/dx; "" for others.
+    """Return the hint for a source whose free names are not meant as variables: a folder, d/dx; ""
+    for others.
     """
+    import os
+
     from gradtrace.program.notation import of_other_notation
 
-    if " " not in text and (hint := of_file(text)):
-        return hint
+    if os.path.isdir(text):
+        return f"{text} is a folder: name a file in it"
     return of_other_notation(text) if text.startswith(("d/d", "∂/∂")) else ""
+
+
+def is_missing(text: str) -> bool:
+    """Whether a source is the name of a file that does not exist: its suffix is that of a file, or
+    is not an attribute of tensors.
+    """
+    import os
+    import re
+
+    from gradtrace.engine.data.tensor import Tensor
+
+    if not re.fullmatch(r"[\w./\\-]+\.\w+", text) or os.path.exists(text):
+        return False
+    return suffix_of(text) in SUFFIXES or not hasattr(Tensor, suffix_of(text)[1:])
 
 
 def of_module(name: str, text: str) -> str:
@@ -134,25 +266,26 @@ def of_module(name: str, text: str) -> str:
     """
     import re
 
-    from gradtrace.program.mathematics import torch_module_of, value_in_module
+    from gradtrace.program import torch_homes
     from gradtrace.program.names import is_known
 
     match = re.search(rf"\b{re.escape(name)}\.(\w+)", text)
     if match is None:
         return ""
-    if name == "fft":  # of PyTorch only
-        return f"torch.{match[0]} needs PyTorch: write it in a file, and give --engine torch"
     function = match[1]
     if name in ("np", "numpy", "jnp"):
         if is_known(function):
             return f"write {function}"
-        module = torch_module_of(function)
-        return f"write {module}.{function}" if module else ""
-    try:
-        value_in_module(f"torch.{name}", function)
-    except (ImportError, AttributeError):
+        home = torch_homes.home_of(function)
+        return f"write {home}" if home else torch_homes.of_name(function)
+    module = f"torch.{name}"
+    if torch_homes.has(module, function):
+        return f"write {module}.{function}"
+    if module not in torch_homes.SEARCHED:
         return ""
-    return f"write torch.{match[0]}"
+    otherwise = f"torch has no {name}.{function}; gradtrace ops lists the functions"
+    elsewhere = torch_homes.of_name(function) or otherwise
+    return torch_homes.needs_pytorch(function, (module,)) or elsewhere
 
 
 def of_taken(name: str) -> str:

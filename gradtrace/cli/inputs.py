@@ -162,6 +162,8 @@ def evaluator(dtype: str, budget: Budget | None = None) -> values.Evaluate:
 def lacking(program: Program, missing: list[Any], own: frozenset[str]) -> UsageError:
     """Return the error for variables without a value; its hint has the options that set them."""
     text = program.source.text.strip()
+    if hints.is_missing(text):
+        return UsageError(f"no such file: '{text}'")
     if hint := hints.of_source(text) or hints.of_module(missing[0].name, text):
         return UsageError(
             f"no value for {missing[0].name}", hint, program.source.place(missing[0].span)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator
-from gradtrace.cli import output
-from gradtrace.cli.source import EXPRESSION
+from gradtrace.cli import hints, output
 from gradtrace.context import context
 from gradtrace.errors import GradtraceError, ProgramError
 
 if TYPE_CHECKING:
     from gradtrace.cli.options import Request
     from gradtrace.engine import Tensor
-    from gradtrace.program.parse import Program
     from gradtrace.program.result import Run, RunOptions
 
 
@@ -22,16 +20,6 @@ USES = {
     "numpy": "arrays, float32 and larger pictures need it",
     "graphviz": "graphs made by make_dot need it",
 }
-
-
-def has_decimal_comma(program: Program) -> bool:
-    """Whether the value is a tuple because of a number written as 1,5."""
-    value: Any = getattr(program.tree.body[-1], "value", None)
-    text = program.source.text
-    if type(value).__name__ != "Tuple" or len(value.elts) != 2 or "." in text:
-        return False
-    whole, _, fraction = text.strip().partition(",")
-    return whole.isdigit() and fraction[:1].isdigit()
 
 
 def offer_pictures() -> None:
@@ -97,8 +85,8 @@ def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions)
             )
             # without what only programs need: modules, scopes, output
             if is_expression(program.tree):
-                if program.source.name == EXPRESSION and has_decimal_comma(program):
-                    warnings.warn("a comma makes two values; 1.5 is one number", stacklevel=1)
+                if "," in program.source.text and (number := hints.decimal_comma(program)):
+                    warnings.warn(f"a comma makes two values; {number} is one number", stacklevel=1)
                 with evaluating(program, tensors, options) as run:
                     yield run
                 return

@@ -49,11 +49,11 @@ def is_file(argument: str) -> bool:
     return "." in argument and bool(os.path.splitext(argument)[1]) and os.path.isfile(argument)
 
 
-def check_kind(name: str) -> None:
-    """Raise UsageError for a file whose suffix says that it is not a program."""
+def check_kind(name: str, content: bytes) -> None:
+    """Raise UsageError for a file that is not a program, a record of a run or a flight log."""
     from gradtrace.cli import hints
 
-    problem, _, remedy = hints.of_file(name).partition(": ")
+    problem, remedy = hints.of_file(name, content)
     if problem:
         raise UsageError(problem, remedy)
 
@@ -69,29 +69,29 @@ def read(argument: str, always_file: bool = False, is_note: bool = False) -> Sou
     """
     key = argument, always_file
     if key not in _read:
-        if not is_note and (always_file or is_file(argument)):
-            check_kind(argument.removeprefix("@"))
-        _read[key] = _read_now(argument, always_file)
+        _read[key] = _read_now(argument, always_file, is_note)
     return _read[key]
 
 
-def _read_now(argument: str, always_file: bool) -> Source:
+def _read_now(argument: str, always_file: bool, is_note: bool) -> Source:
     if argument == "-":
         return Source(STDIN, decode(read_stdin("the source", LONGEST), STDIN))
     if always_file or is_file(argument):
         name = argument.removeprefix("@")
         hint = "" if always_file else "an expression that looks like a file's name is given with -e"
-        return of_file(name, hint)
+        return of_file(name, hint, is_note)
     return Source(EXPRESSION, argument)
 
 
-def of_file(name: str, hint: str) -> Source:
+def of_file(name: str, hint: str, is_note: bool) -> Source:
     """Return the source in a file; a recorded run stays open, since it is large and read only when
     needed.
     """
     with reported(name, hint):
         file = opened(name)
         content = file.read(LONGEST)
+        if not is_note:
+            check_kind(name, content)
         if not content.startswith((RECORD, LOG)):
             file.close()
             return Source(name, decode(content, name))

@@ -29,6 +29,7 @@ from gradtrace.cli import argv, guard, options, report, source, torch_request
 from gradtrace.cli.commands import COMMANDS
 from gradtrace.cli.torch_request import ScriptRequest, ScriptStatus
 from gradtrace.errors import GradtraceError, ProgramError, UsageError
+from gradtrace.program import torch_homes
 from gradtrace.program.modules import NEED_PYTORCH, ON_PYTORCH
 from gradtrace.sandbox import channel
 
@@ -237,9 +238,9 @@ def check_sources(asked: Asked) -> None:
                 f"--engine torch runs a file, and '{report.clip(script)}' is an expression", HOW
             )
         path = script.removeprefix("@")
-        source.check_kind(path)
         if not os.path.isfile(path):
             raise UsageError(f"no such file: '{report.clip(path)}'")
+        source.check_kind(path, source.read_bytes(path, source.LONGEST))
 
 
 def run_script(request: ScriptRequest, python: str, command: str) -> tuple[int, ScriptStatus]:
@@ -320,7 +321,7 @@ def needs_torch(error: GradtraceError) -> bool:
     """
     package = error.missing.partition(".")[0]
     return (
-        package == "torch"
+        (package == "torch" and torch_homes.pytorch_has(error.missing))
         or package in (*NEED_PYTORCH, *ON_PYTORCH)
         or (bool(package) and is_on_torch(package))
     )
@@ -354,7 +355,8 @@ def command_line(args: list[str]) -> str:
         how = f"gradtrace {command} does not run PyTorch; {how}"
     sources = files_of(command, args)
     if not sources:
-        return f"{how}, save it to a file: gradtrace {nearest} --engine torch FILE.py"
+        how += ", save it to a file that imports torch and makes its inputs"
+        return f"{how}: gradtrace {nearest} --engine torch FILE.py"
     words = sources if nearest != command else taken_over(command, args)
     return f"{how}: {shlex.join(('gradtrace', nearest, '--engine', 'torch', *words))}"
 

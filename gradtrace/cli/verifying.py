@@ -301,7 +301,7 @@ def updated(name: str, text: str, checks: list[Checked]) -> tuple[str, list[Cell
     """Return the document with each outdated record replaced by the cell's present output, unless
     that is an error, and the cells whose records were replaced.
     """
-    kept = (outputs.SAME, REFUSED, SKIPPED, TWICE)
+    kept = (outputs.SAME, outputs.ADDRESSES, REFUSED, SKIPPED, TWICE)
     stale = [
         (c.cell, c.printed)
         for c in checks

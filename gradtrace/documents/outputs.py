@@ -60,11 +60,26 @@ OLDER = (
             (r"\bbool value of Tensor", "Boolean value of Tensor"),
             (r"element 0 of variables does", "element 0 of tensors does"),
             (r"RuntimeError: Assertion `cur_target.*", "IndexError: Target"),
+            (
+                r"RuntimeError: inverse\w*: U\((\d+),\d+\) is zero.*",
+                r"_LinAlgError: linalg.inv: The diagonal element \1 is zero",
+            ),
         )
     ),
+    (re.compile(r"\b(\d+)L\b"), r"\1", "sizes were integers of Python 2"),
 )
+# What PyTorch writes today, as older versions wrote it.
+EARLIER = (
+    (re.compile(r"torch\.return_types\.\w+\(\nvalues=(.*?),\nindices=", re.DOTALL), r"(\1, "),
+    (re.compile(r"torch\.Size\(\[(\d+)\]\)"), r"(\1,)"),
+    (re.compile(r"torch\.Size\(\[(.*?)\]\)"), r"(\1)"),
+)
+# IPython's traceback, up to the line of the error.
+TRACEBACK = re.compile(r"-{9,}\n(\w+) +Traceback \(most recent call last\)\n(?:.*\n)*?(?=\1: )")
 # The first sentence of an error that PyTorch words.
-SENTENCE = re.compile(r"(?:RuntimeError|IndexError|TypeError): (?:.*?[.!?](?=\s)|.*)", re.DOTALL)
+SENTENCE = re.compile(
+    r"(?:RuntimeError|IndexError|TypeError|_LinAlgError): (?:.*?[.!?](?=\s)|.*)", re.DOTALL
+)
 # A tensor as PyTorch wrote it up to 0.3: its rows, then its type and shape.
 ROWS = re.compile(
     r"(?:Variable containing:\s*)?((?:[-+\d.e ]+\n\s*)+)\[torch\.\w+ of size [\dx]+\]"
@@ -113,7 +128,7 @@ def compare(
     new = normal(printed)
     if same(old, new) or (ellipsis and fits(old, new)):
         return Comparison(SAME, "")
-    old = without_addresses(old)
+    old = TRACEBACK.sub("", without_addresses(old))
     new = without_addresses(new)
     for text, name in BUILT_IN.findall(old):
         new = re.sub(rf"<bound method (Tensor\.)?{name} of tensor\(.*?\)>", text, new, flags=re.S)
@@ -122,9 +137,13 @@ def compare(
     if result and shows(old, printed.removesuffix(result), result):
         return Comparison(SAME, "as IPython displays it")
     today, reasons = modern(old)
-    if is_start(old, new, without_addresses(normal(raised))) or (reasons and same(today, new)):
+    is_older = reasons and (same(today, new) or same(today, earlier(new)))
+    if is_older or is_start(old, new, without_addresses(normal(raised))):
         reason = "; ".join(reasons) or "the error's message was shorter"
         return Comparison(VERSION, f"an older PyTorch: {reason}")
+    pair = EARLIER[0][0].sub(EARLIER[0][1], new)
+    if pair != new and same(today, pair):
+        return Comparison(VERSION, "an older PyTorch: a pair of values and indices was a tuple")
     if ROWS.search(old) and numbers(ROWS.sub(r"\1", old)) == numbers(new):
         return Comparison(VERSION, "an older PyTorch: a tensor was written as its rows")
     if draws and form(old, integers) == form(new, integers):
@@ -198,6 +217,13 @@ def modern(text: str) -> tuple[str, list[str]]:
             text = changed
             reasons.append(reason)
     return text, list(dict.fromkeys(reasons))
+
+
+def earlier(text: str) -> str:
+    """Return a text of today with pairs and sizes as plain tuples."""
+    for pattern, form in EARLIER:
+        text = pattern.sub(form, text)
+    return text
 
 
 def shows(record: str, printed: str, result: str) -> bool:

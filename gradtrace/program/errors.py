@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 
 from gradtrace.annotations import Any
+from gradtrace.engine.data.tensor import Tensor
 from gradtrace.errors import GradtraceError, LanguageError, ProgramError, UnknownNameError
 from gradtrace.program.budget import is_out_of_memory, out_of_memory
 from gradtrace.program.names import similar
@@ -76,7 +77,8 @@ class explained:
 
     def hint(self, error: BaseException, frames: Any) -> str:
         """Return what to do about an exception; "" where nothing is known."""
-        from gradtrace.program.modules import missing_from_torch
+        from gradtrace.program import torch_homes
+        from gradtrace.program.modules import TorchModule, missing_from_torch
 
         if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
             return REFUSED
@@ -84,6 +86,11 @@ class explained:
         if not isinstance(error, (NameError, AttributeError, ModuleNotFoundError)) or not name:
             return ""
         package, dot, last = name.rpartition(".")
+        if isinstance(error, AttributeError) and isinstance(error.obj, (Tensor, TorchModule)):
+            meant = torch_homes.of_attribute(error.obj, name)
+            missing = missing_from_torch(error)
+            if meant or (missing and torch_homes.pytorch_has(missing)):
+                return meant
         if close := similar(last, known_names(error, frames, package)):
             return f"did you mean '{package}{dot}{close}'?"
         if isinstance(error, ModuleNotFoundError):

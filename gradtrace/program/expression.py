@@ -27,14 +27,12 @@ from gradtrace.program import syntax as ast
 from gradtrace.program.budget import Clock, exceeded, is_out_of_memory, out_of_memory
 from gradtrace.program.depth import deep
 from gradtrace.program.grammar import dotted, is_expression
-from gradtrace.program.mathematics import torch_module_of, value_in_module, value_of_name
+from gradtrace.program.mathematics import value_in_module, value_of_name
 from gradtrace.program.names import (
     BUILTINS,
     CONSTANTS,
-    FORMULAS,
     MATHEMATICS,
     MODULES,
-    SYNONYMS,
     similar,
 )
 from gradtrace.program.operators import COMPARISONS, OPERATORS, UNARY, check_bits
@@ -182,15 +180,13 @@ class Evaluation:
         name = node.id
         hint = "gradtrace ops lists the functions"
         names = sorted({*BUILTINS, *MATHEMATICS, *CONSTANTS, *MODULES, *self.env, *self.bound})
-        if name in SYNONYMS:
-            hint = f"it is '{SYNONYMS[name]}' here"
-        elif name in self.bound:
+        from gradtrace.program import torch_homes
+
+        if name in self.bound:
             hint = "it gets its value further down; assign it before it is used"
-        elif name in FORMULAS:
-            hint = f"{name}(x) is {FORMULAS[name]}"
-        elif module := torch_module_of(name):
-            hint = f"it is '{module}.{name}' here"
-        elif close := similar(name, names):
+        elif meant := torch_homes.of_name(name):
+            hint = meant
+        elif close := "" if torch_homes.is_of_numpy(name) else similar(name, names):
             hint = f"did you mean '{close}'?"
         return UnknownNameError(
             f"name '{name}' is not defined", hint, self.source.place(span_of(node))
@@ -353,13 +349,15 @@ class explained:
 
 
 def nearest(error: Exception) -> str:
-    """Return a hint with the most similar attributes for one that does not exist; "" for any other
+    """Return a hint with the most similar attribute for one that does not exist; "" for any other
     error.
     """
     if not isinstance(error, AttributeError) or error.obj is None:
         return ""
-    import difflib
+    from gradtrace.program import torch_homes
 
-    names = [name for name in dir(error.obj) if not name.startswith("_") and name != error.name]
-    close = difflib.get_close_matches(str(error.name), names, 3)
-    return f"nearest: {', '.join(close)}" if close else ""
+    name = str(error.name)
+    if isinstance(error.obj, Tensor) and (hint := torch_homes.of_attribute(error.obj, name)):
+        return hint
+    close = similar(name, (word for word in dir(error.obj) if not word.startswith("_")))
+    return f"nearest: {close}" if close else ""

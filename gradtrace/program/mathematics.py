@@ -55,22 +55,6 @@ def value_in_module(module: str, name: str) -> Any:
     return getattr(import_module(LIBRARY.get(module, module.replace("torch", "gradtrace"))), name)
 
 
-def torch_module_of(name: str) -> str:
-    """Return the module of torch that has a function or a layer of this name: "torch", "nn"; "" if
-    none has.
-    """
-    tables = {
-        "torch": ops.api.functions,
-        "F": ops.api.functional,
-        "torch.linalg": ops.api.linalg,
-        "torch.special": ops.api.special,
-    }
-    for module, table in tables.items():
-        if ops.find(table, name) is not None:
-            return module
-    return "nn" if hasattr(import_module("gradtrace.nn"), name) else ""
-
-
 def function_of_torch(name: str) -> Any:
     """Return torch's function of this name; calls without tensors use Python's built-in (abs, max),
     if any.

@@ -11,7 +11,7 @@ import math
 from gradtrace.annotations import Iterable
 from gradtrace.lazy_names import words
 
-NEAR = 0.75  # how much of a name must be the same for it to be a misspelt one
+SHORT = 5  # letters from which on a name with another letter is taken for a misspelt one
 # In expressions without imports these names mean torch's functions.
 MATHEMATICS = frozenset(
     words("""
@@ -47,6 +47,7 @@ SYNONYMS = {
     "arctg": "atan",
     "sqr": "square",
     "logn": "log",
+    "average": "mean",
     "power": "pow",
 }
 # Functions that torch does not have, as formulas, and the inputs for which these hold if not all.
@@ -60,6 +61,10 @@ FORMULAS = {
     "coth": "1/tanh(x)",
     "sech": "1/cosh(x)",
     "csch": "1/sinh(x)",
+    "acot": "atan(1/x)",
+    "asec": "acos(1/x) for abs(x) >= 1",
+    "acsc": "asin(1/x) for abs(x) >= 1",
+    "acoth": "atanh(1/x) for abs(x) > 1",
 }
 BUILTINS = frozenset(vars(builtins))
 # Built-in functions whose names are also those of quantities: prices of open and close, the input
@@ -85,15 +90,21 @@ def is_known(name: str) -> bool:
 
 
 def similar(name: str, names: Iterable[str]) -> str:
-    """Return the known name that `name` misspells: it begins alike, and has most of its letters and
-    about as many; "" if there is none.
+    """Return the known name that `name` misspells: it begins alike, and has the same letters or,
+    if it is not short, all but one of them; "" if there is none.
     """
-    import difflib
+    from difflib import SequenceMatcher
 
     alike = [
         word
         for word in names
         if word[:1] == name[:1] and abs(len(word) - len(name)) <= 1 and word != name
     ]
-    swapped = [word for word in alike if sorted(word) == sorted(name)]
-    return next(iter(swapped or difflib.get_close_matches(name, alike, 1, NEAR)), "")
+    swapped = [word for word in alike if set(word) == set(name)]  # or doubled
+    if swapped or len(name) < SHORT:
+        return next(iter(swapped), "")
+    for word in alike:
+        blocks = SequenceMatcher(None, name, word).get_matching_blocks()
+        if sum(block.size for block in blocks) >= max(len(name), len(word)) - 1:
+            return word
+    return ""

@@ -1,5 +1,8 @@
 """What the command line answers to the usual mistakes: each hint of a process says what was meant."""
 
+import io
+import zipfile
+
 import pytest
 
 MISTAKES = {
@@ -12,7 +15,10 @@ MISTAKES = {
     "cdist": (("eval", "cdist(a, b)", "--a", "1,2", "--b", "3,4"), 2, "it is 'torch.cdist' here"),
     "matrix_exp": (("eval", "matrix_exp(A)", "--A", "1,2;3,4"), 2, "it is 'torch.matrix_exp' here"),
     "linalg": (("eval", "linalg.det(A)", "--A", "1,2;3,4"), 2, "write torch.linalg.det\n"),
-    "a notebook": (("why", "notebook.ipynb"), 2, "gradtrace verify notebook.ipynb runs its cells"),
+    "a notebook that does not exist": (("why", "no.ipynb"), 2, "no such file: 'no.ipynb'"),
+    "a capsule that does not exist": (("why", "caps/no.gtc"), 2, "no such file: 'caps/no.gtc'"),
+    "another file that does not exist": (("why", "no.bin"), 2, "no such file: 'no.bin'"),
+    "a method of a variable": (("eval", "x.T"), 2, "no value for x; give --x VALUE"),
     "a function of linalg": (
         ("eval", "eigvalsh(A)", "--A", "1,2;2,4"),
         2,
@@ -34,6 +40,55 @@ MISTAKES = {
         "factorial(x) is exp(lgamma(x + 1)) for x > -1",
     ),
     "coth": (("eval", "coth(x)", "--x", "5"), 2, "coth(x) is 1/tanh(x)"),
+    "a function whose first argument is a function": (
+        ("eval", "vmap(x)", "--x", "1"),
+        2,
+        "it is 'torch.vmap' here",
+    ),
+    "PyTorch's alone, by a bare name": (
+        ("eval", "stft(x)", "--x", "1"),
+        2,
+        "torch.stft needs PyTorch: write it in a file, and give --engine torch",
+    ),
+    "PyTorch's alone, in a module": (
+        ("eval", "bessel_j0(x)", "--x", "1"),
+        2,
+        "torch.special.bessel_j0 needs PyTorch",
+    ),
+    "nearly another function": (
+        ("eval", "erfcx(x)", "--x", "1"),
+        2,
+        "torch.special.erfcx needs PyTorch",
+    ),
+    "another word for it": (("eval", "average(x)", "--x", "1"), 2, "it is 'mean' here"),
+    "sparse": (("eval", "sparse.mm(x, x)", "--x", "1;2"), 2, "write torch.sparse.mm\n"),
+    "a function of another module": (
+        ("eval", "linalg.quantile(x)", "--x", "1,2"),
+        2,
+        "it is 'torch.quantile' here",
+    ),
+    "a function of no module": (("eval", "linalg.foo(x)", "--x", "1"), 2, "has no linalg.foo"),
+    "of torch's, of another module": (
+        ("eval", "nn.quantile(x, 1)", "--x", "1,2"),
+        2,
+        "it is 'torch.quantile' here",
+    ),
+    "of torch's, a formula": (
+        ("eval", "torch.factorial(x)", "--x", "1"),
+        2,
+        "has no attribute 'factorial'; factorial(x) is exp(lgamma(x + 1)) for x > -1",
+    ),
+    "a method that is a function": (
+        ("eval", "x.cdist(x)", "--x", "1;2"),
+        1,
+        "it is a function, torch.cdist",
+    ),
+    "a method of PyTorch's alone": (
+        ("eval", "x.angle()", "--x", "1"),
+        1,
+        "torch.Tensor.angle needs PyTorch",
+    ),
+    "a layer's function": (("eval", "dropout(x)", "--x", "1,2"), 2, "it is 'F.dropout' here"),
     "an unknown function": (("eval", "foo(x)", "--x", "5"), 2, "gradtrace ops lists the functions"),
     "two letters swapped": (("eval", "tahn(x)", "--x", "5"), 2, "did you mean 'tanh'?"),
     "a constant that is set": (
@@ -99,9 +154,25 @@ def test_a_mistake_is_answered_with_what_was_meant(process, mistake):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("name", ["ptp", "erfi", "nonexist", "asech"])
+def test_a_name_that_only_looks_alike_is_not_offered(process, name):
+    done = process("eval", f"{name}(x)", "--x", "2")
+    assert "gradtrace ops lists the functions" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["torch.nonexist", "nn.nonexist", "torch.special.factorials"])
+def test_pytorch_is_not_advised_for_what_it_does_not_have(process, here, name):
+    (here / "p.py").write_text(f"import torch\nfrom torch import nn\n{name}(torch.ones(2))\n")
+    for source in (f"{name}(x)", "p.py"):
+        done = process("eval", source, *(["--x", "1,2"] if source != "p.py" else []))
+        assert done.returncode == 2
+        assert "has no attribute" in done.stderr and "--engine" not in done.stderr
+
+
 FILES = {
-    "class.ipynb": "{} is a notebook, not a program; gradtrace verify {} runs its cells",
-    "caps/x.gtc": "{} is a capsule, not a program; gradtrace replay {} repeats its step",
+    "class.ipynb": "'{}' is damaged: it is not a notebook",
+    "caps/x.gtc": "'{}' is damaged: it is not a capsule; write it again",
+    "r.gtlog": "'{}' is damaged: it is not a flight log",
     "data.csv": "{} is data, not a program; gradtrace map EXPRESSION --data {}, or --x @{}",
     "rand.bin": "{}:1: not UTF-8 text",
     "caps/run.gt": "'{}' is damaged: it is not a record of a run; record the run again",
@@ -118,6 +189,54 @@ def test_a_file_that_exists_is_a_file(process, here, name, command):
     assert FILES[name].replace("{}", name) in done.stderr
 
 
+def archive(*names):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as file:
+        for name in names:
+            file.writestr(name, "")
+    return held.getvalue()
+
+
+NO_PROGRAMS = {
+    "class.ipynb": (b'{"cells": []}', "a notebook, not a program; gradtrace verify {} runs"),
+    "x.gtc": (archive("a"), "a capsule, not a program; gradtrace replay {} repeats its step"),
+    "model.pt": (archive("model/data.pkl"), "a file of torch.save, not a program"),
+    "rand.bin": (bytes(range(256)), "binary data, not a program"),
+    "pic.svg": (b"<svg></svg>", "a picture, not a program"),
+    "pic.graph": (b"<?xml version='1.0'?>\n<svg></svg>", "a picture, not a program"),
+    "shot": (b"\x89PNG\r\n\x1a\n", "a picture, not a program"),
+    "page.htm": (b"<!DOCTYPE html>\n<p>", "a page, not a program"),
+}
+
+
+@pytest.mark.parametrize("name", NO_PROGRAMS)
+def test_a_file_of_another_kind_is_called_what_it_is(process, here, name):
+    content, said = NO_PROGRAMS[name]
+    (here / name).write_bytes(content)
+    done = process("why", f"./{name}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"./{name} is {said.replace('{}', './' + name)}" in done.stderr
+
+
+def test_nothing_runs_of_what_is_not_a_capsule(process, here):
+    (here / "c.py").write_text("x = 1\n")
+    done = process("replay", "c.py")
+    assert done.returncode == 2
+    assert done.stderr.startswith("gradtrace: c.py: not a capsule; write it again: gt.capsule(")
+
+
+def test_a_folder_is_called_a_folder(process, here):
+    (here / "caps").mkdir()
+    assert "caps is a folder: name a file in it" in process("why", "caps").stderr
+
+
+def test_a_program_reads_a_file_of_torch_save_as_the_hint_says(process, here):
+    text = "import torch\ntorch.save({'a': 1}, 'm.pt')\n"
+    assert process("run", "-", "--allow-write", ".", input=text).returncode == 0
+    text = "import torch\nprint(torch.load('m.pt'))\n"
+    assert process("run", "-", "--allow-read", "m.pt", input=text).stdout == "{'a': 1}\n"
+
+
 def test_a_program_of_any_suffix_is_a_file(process, here):
     (here / "loss.formula").write_text("(x + 1)**2\n")
     assert process("eval", "loss.formula", "--x", "2", "--get", "x.grad").stdout == "6.0\n"
@@ -128,6 +247,9 @@ def test_a_table_separated_by_blanks(process, here):
     for name in ("t.txt", "u.csv"):
         (here / name).write_text("x y\n1 2\n3 4\n")
     (here / "one.csv").write_text("temperature C\n1\n3\n")
+    (here / "both.txt").write_text("1,2 3,4\n")
+    told = process("eval", "y.sum()", "--y", "@both.txt").stderr
+    assert "separate numbers by commas or by blanks, not by both" in told
     value = process("eval", "y.sum()", "--y", "@t.txt#y", "--get", "root")
     assert (value.stdout, value.stderr) == ("6.0\n", "")
     assert process("eval", "y.sum()", "--y", "@one.csv", "--get", "root").stdout == "4.0\n"
@@ -181,5 +303,48 @@ def test_a_comma_in_a_number(process):
         0,
         "<expression>: UserWarning: a comma makes two values; 1.5 is one number\n",
     )
-    for text in ("max(1,5)*x", "x*1.5, x", "(x, 2)", "x"):
-        assert process("eval", text, "--x", "2").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("x*1,5", "1.5"),
+        ("2*x+0,5", "0.5"),
+        ("x + 1,5", "1.5"),
+        ("(1,5*x)", "1.5"),
+        ("0,5*x.sum()", "0.5"),
+        ("3,14*x**2", "3.14"),
+        ("y = 1,5*x", "1.5"),
+        ("(1,25*x).sum()", "1.25"),
+    ],
+)
+def test_a_number_with_a_comma_anywhere(process, here, text, number):
+    (here / "f.txt").write_text(text + "\n")
+    for source in (text, "f.txt"):
+        told = process("eval", source, "--x", "2").stderr
+        assert f"UserWarning: a comma makes two values; {number} is one number\n" in told
+
+
+def test_a_number_with_a_comma_as_an_argument(process):
+    done = process("eval", "1 + sin(0,5*x)", "--x", "2")
+    assert done.returncode == 1
+    assert "a comma separates arguments; 0.5 is one number" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max(1,5)*x",
+        "x*1.5, x",
+        "(x, 2)",
+        "x",
+        "ones(2,3)*x",
+        "(x*ones(2,3))[0,1]",
+        "(x*ones(2,3)).sum((0,1))",
+        "1.5,2*x",
+        "x.reshape(1,1),x",
+        "tensor([1,2])*x",
+    ],
+)
+def test_other_commas(process, text):
+    assert "comma" not in process("eval", text, "--x", "2").stderr

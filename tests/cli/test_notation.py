@@ -86,7 +86,7 @@ OTHERS = {
     "x**2 = 4": "an equation has no value; write its left side minus its right side",
     "x +": "what follows the last sign is missing",
     "y = x *": "what follows the last sign is missing",
-    "t.csv": "t.csv is data, not a program: gradtrace map EXPRESSION --data t.csv",
+    "t.csv": "no such file: 't.csv'",
 }
 
 

@@ -348,8 +348,9 @@ def test_the_values_that_are_shown() -> None:
             "x.foo",
             "x.foo",
             "AttributeError: 'Tensor' object has no attribute 'foo'",
-            "nearest: floor",
+            "",
         ),
+        ("x.summ", "x.summ", "'Tensor' object has no attribute 'summ'", "nearest: sum"),
         ("x.shape.upper", "x.shape.upper", "AttributeError", ""),
         (
             "(x*x).grad_fn.name().upper()",
@@ -573,6 +574,10 @@ EXACT = {
     "coth": lambda x: math.cosh(x) / math.sinh(x),
     "sech": lambda x: 2 / (math.exp(x) + math.exp(-x)),
     "csch": lambda x: 2 / (math.exp(x) - math.exp(-x)),
+    "acot": lambda x: math.copysign(math.pi / 2, x) - math.atan(x),
+    "asec": lambda x: math.acos(1 / x),
+    "acsc": lambda x: math.asin(1 / x),
+    "acoth": lambda x: math.log((x + 1) / (x - 1)) / 2,
 }
 
 

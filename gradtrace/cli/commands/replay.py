@@ -42,7 +42,9 @@ def replay(
     format: str,
     **_: Any,
 ) -> int:
-    from gradtrace.cli import destination, report, torch_engine
+    import zipfile
+
+    from gradtrace.cli import destination, hints, report, torch_engine
     from gradtrace.cli.torch_request import ScriptRequest
     from gradtrace.errors import UsageError
     from gradtrace.files import check_place, write_output
@@ -52,6 +54,8 @@ def replay(
         raise UsageError(
             f"no such file: '{report.clip(capsule)}'", 'a guard with capsule="FOLDER" writes one'
         )
+    if not zipfile.is_zipfile(capsule):
+        raise UsageError(f"{report.clip(capsule)}: not a capsule", hints.AGAIN["a capsule"])
     if output_file is not None:
         destination.check(output_file, {})
         check_place(output_file)

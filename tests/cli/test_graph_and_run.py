@@ -208,8 +208,29 @@ def test_warnings_go_to_stderr(gt, here):
     )
     result = gt("run", "s.py")
     assert result.stdout == "None\n"
-    assert "UserWarning: The .grad attribute of a Tensor that is not a leaf" in result.stderr
-    assert result.stderr.startswith("s.py: UserWarning: ")
+    assert result.stderr.startswith(
+        "s.py:4: UserWarning: The .grad attribute of a Tensor that is not a leaf"
+    )
+    assert result.stderr.endswith("\n  print(y.grad)\n")
+
+
+@pytest.mark.parametrize("command", ["run", "eval", "why", "plan"])
+def test_a_warning_has_its_line_and_source(command, gt, here):
+    (here / "s.py").write_text(
+        "import warnings\nimport torch\n\ndef careful(x):\n    warnings.warn('to \\x1b[31mred')\n"
+        "    return torch.nn.functional.softmax(x)\n\n"
+        "x = torch.ones(2, requires_grad=True)\ncareful(x).sum().backward()\n"
+    )
+    said = gt(command, "s.py").stderr
+    assert "s.py:5: UserWarning: to " in said and "\x1b" not in said
+    assert "\n  warnings.warn('to \\x1b[31mred')\n" in said
+    assert "s.py:6: UserWarning: Implicit dimension choice for softmax" in said
+    assert "\n  return torch.nn.functional.softmax(x)\n" in said
+
+
+def test_a_warning_of_an_expression_has_no_line(gt):
+    said = gt("eval", "ones(2,3,4).T").stderr
+    assert said.startswith("<expression>: UserWarning: The use of `x.T` on tensors of dimension")
 
 
 def test_create_graph_joins_the_two(answer):

@@ -129,7 +129,7 @@ def test_a_strip_that_nobody_could_read_is_refused(gt, here):
     (here / "loop.txt").write_text("y = x\nfor i in range(150):\n    y = sin(y)\n")
     result = gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png")
     assert result.exit_code == 1 and not (here / "g.png").exists()
-    assert "at 144 dpi the PNG would be" in result.stderr and "--depth N folds it" in result.stderr
+    assert "at 192 dpi the PNG would be" in result.stderr and "--depth N folds it" in result.stderr
     fits = result.stderr.partition("--dpi ")[2].partition(" ")[0]
     assert (
         gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png", "--dpi", fits).stderr

@@ -369,7 +369,7 @@ PICTURE = section(
         "--expand NAMES ...", 'Unfold these regardless of --depth: net.layers.0, f, or "line 7".'
     ),
     option("--tensorboard LOGDIR", "Write an event file for TensorBoard's graph tab."),
-    number("--dpi N", "Resolution of a PNG.", 10, 1200),
+    number("--dpi N", "Resolution of a PNG. Default: 192.", 10, 1200),
     number(
         "--speed FACTOR", "Speed of an animation, as a factor. Default: 1.", 0.1, 20, 1.0, float
     ),

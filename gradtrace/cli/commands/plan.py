@@ -164,7 +164,7 @@ command = SourceCommand(
                 "--fast-math",
                 "Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d.",
             ),
-            number("--runs N", "Run the plan N times, and show the counters and the time.", 1),
+            number("--runs N", "Run the plan N times; show counters and time.", 1),
         ),
         options.format_of(("table", "json", "dot")),
         section(

@@ -1,6 +1,6 @@
 """Write the man pages of the commands: python docs/make_man.py [--check]
 
-One page for `gradtrace` and one for each command, in docs/man, made of what --help says. The wheel installs them in
+One page for `gradtrace` and one for each command, in docs/man, made of what --help-all says. The wheel installs them in
 share/man/man1. --check writes nothing and fails if a page is out of date.
 """
 
@@ -54,7 +54,7 @@ def definitions(records: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def options(command: click.Command, ctx: click.Context) -> Iterator[str]:
-    """The options, under the titles that --help gives them."""
+    """The options, under the titles that --help-all gives them."""
     sections: dict[str, list[tuple[str, str]]] = {}
     for param in command.get_params(ctx):
         record = param.get_help_record(ctx) if isinstance(param, click.Option) else None

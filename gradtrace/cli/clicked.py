@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn, Sequence
 from gradtrace.cli import argv, hints, source
-from gradtrace.cli.command import SourceCommand, read_program, start, words_of
+from gradtrace.cli.command import HELP_ALL, HELP_NAMES, SourceCommand, read_program, start, words_of
 from gradtrace.cli.grants import forced
 from gradtrace.cli.options import GENERAL, LIMITING, VALUE_FORMATS, ToolOption
 from gradtrace.errors import GradtraceError, UsageError
@@ -23,7 +23,8 @@ from gradtrace.views.cells import harmless
 if TYPE_CHECKING:
     from gradtrace.program.parse import Program
 
-VARIABLES = "gradtrace.variables"  # the key in a context's meta
+VARIABLES = "gradtrace.variables"  # the keys in a context's meta
+EVERYTHING = "gradtrace.everything"
 PREFIX = "variable_"  # of the parameter that holds a variable's value
 WIDEST = 26  # columns of an option's name and metavar in --help
 FILES = frozenset(("FILE", "FILE.json", "PATH"))  # metavars of options that take a file
@@ -32,7 +33,7 @@ KINDS = {"free": "requires grad", "leaf": "requires grad", "data": "data, no gra
 
 
 class SectionOption(click.Option):
-    """The click option made of a ToolOption; --help lists it under `section`."""
+    """The click option made of a ToolOption; --help-all lists it under `section`."""
 
     def __init__(self, plain: ToolOption) -> None:
         super().__init__(
@@ -48,6 +49,7 @@ class SectionOption(click.Option):
             callback=None if plain.check is None else checked(plain),
         )
         self.section = plain.section
+        self.is_rare = plain.is_rare
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         return complete_value(self, incomplete) or super().shell_complete(ctx, incomplete)
@@ -58,12 +60,90 @@ def command_of(
     help: str,
     rows: list[ToolOption],
     arguments: Sequence[click.Parameter] = (),
+    epilog: str = "",
 ) -> click.Command:
     """Return the click command of a callback that does not take a SOURCE; it is named after the
     callback.
     """
     params = [*arguments, *map(SectionOption, rows)]
-    return click.Command(callback.__name__, callback=callback, params=params, help=help)
+    return TwoHelps(callback.__name__, callback=callback, params=params, help=help, epilog=epilog)
+
+
+def show_everything(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[EVERYTHING] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+class TwoHelps(click.Command):
+    """A command whose --help fits a screen: the first paragraph of its text, the first sentence
+    about each option that is not rare, and the examples. --help-all has everything, in sections.
+    """
+
+    def get_help(self, ctx: click.Context) -> str:
+        return harmless(super().get_help(ctx))
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        everything = click.Option(
+            [HELP_ALL],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=show_everything,
+            help="Show all options and notes, and exit.",
+        )
+        return [*super().get_params(ctx), everything, *ctx.meta.get(VARIABLES, ())]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        text = self.help or ""
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(text if EVERYTHING in ctx.meta else text.partition("\n\n")[0])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {VariableOption.section: []}
+        for param in self.get_params(ctx):
+            title = getattr(param, "section", GENERAL)
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is None:
+                continue
+            if EVERYTHING not in ctx.meta and title != VariableOption.section:
+                if getattr(param, "is_rare", True):
+                    continue
+                title, record = "Options", (record[0], first_sentence(param.help))
+            sections.setdefault(title, []).append(record)
+        for last in (GENERAL, LIMITING):
+            sections[last] = sections.pop(last, [])
+        widest = max(
+            (
+                len(record[0])
+                for records in sections.values()
+                for record in records
+                if len(record[0]) <= WIDEST
+            ),
+            default=0,
+        )
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(
+                        [(option.ljust(widest), help) for option, help in records], col_max=WIDEST
+                    )
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the epilog line by line, since it contains examples."""
+        paragraphs = [self.epilog] if self.epilog else []
+        if EVERYTHING not in ctx.meta:
+            paragraphs.append(f"More options: {ctx.command_path} {HELP_ALL}")
+        for paragraph in paragraphs:
+            formatter.write_paragraph()
+            formatter.write("\n".join(paragraph.splitlines()) + "\n")
+
+
+def first_sentence(text: str | None) -> str:
+    sentence, stop, _ = (text or "").partition(". ")
+    return sentence + stop.strip()
 
 
 def kind(plain: ToolOption) -> Any:
@@ -109,7 +189,7 @@ class VariableOption(click.Option):
     section = "Variables of this expression"
 
 
-class ClickCommand(click.Command):
+class ClickCommand(TwoHelps):
     """The click command made of a SourceCommand."""
 
     def __init__(self, plain: SourceCommand) -> None:
@@ -129,12 +209,6 @@ class ClickCommand(click.Command):
             epilog=plain.epilog,
         )
         self.plain = plain
-
-    def get_help(self, ctx: click.Context) -> str:
-        return harmless(super().get_help(ctx))
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), *ctx.meta.get(VARIABLES, ())]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = {option.opts[0] for option in ctx.meta.get(VARIABLES, ())}
@@ -180,9 +254,7 @@ class ClickCommand(click.Command):
         """Return the program of the source argument; None on errors if only help or completion is
         asked for.
         """
-        lenient = ctx.resilient_parsing or any(
-            option[0] in ctx.help_option_names for option in split.options
-        )
+        lenient = ctx.resilient_parsing or any(option[0] in HELP_NAMES for option in split.options)
         try:
             if not split.positionals and forced(split) is None:
                 self.no_source(ctx, split, arity)
@@ -235,33 +307,6 @@ class ClickCommand(click.Command):
         if self.plain.always_file:
             raise UsageError(f"no FILE given{taken}", f"see {ctx.command_path} --help")
         raise UsageError(f"no SOURCE given{taken}", "give an expression, a file, or - for stdin")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {VariableOption.section: []}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                sections.setdefault(getattr(param, "section", GENERAL), []).append(record)
-        for last in (GENERAL, LIMITING):
-            sections[last] = sections.pop(last, [])
-        widest = max(
-            len(record[0])
-            for records in sections.values()
-            for record in records
-            if len(record[0]) <= WIDEST
-        )
-        for title, records in sections.items():
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(
-                        [(option.ljust(widest), help) for option, help in records], col_max=WIDEST
-                    )
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the epilog line by line, since it contains examples."""
-        if self.epilog:
-            formatter.write_paragraph()
-            formatter.write("\n".join(self.epilog.splitlines()) + "\n")
 
 
 def check_names(

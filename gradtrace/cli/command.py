@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from gradtrace.cli.argv import Split
     from gradtrace.program.parse import Program
 
-HELP_NAMES = ("-h", "--help")
+HELP_ALL = "--help-all"
+HELP_NAMES = ("-h", "--help", HELP_ALL)
 
 
 class SourceCommand(NamedTuple):

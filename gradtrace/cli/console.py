@@ -76,6 +76,7 @@ HARMLESS = frozenset(
         *(
             "--grad-tensors",
             "--help",
+            "--help-all",
             "--inputs",
             "--levels",
             "--max",

@@ -21,9 +21,7 @@ from gradtrace.cli.commands import COMMANDS, GROUPS
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import UsageError
 
-EPILOG = (
-    "Ask a command for more, with a source to see its variables too: gradtrace eval 'x*w' --help"
-)
+EPILOG = "First steps: gradtrace tutorial. More about a command: gradtrace eval --help"
 
 
 class Tool(click.Group):
@@ -54,6 +52,10 @@ class Tool(click.Group):
             if name.startswith(incomplete)
         ]
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(map(len, COMMANDS))
@@ -107,8 +109,7 @@ def _meant(name: str) -> str:
 
 cli = Tool(
     "gradtrace",
-    help="See and check gradients: values, gradients, leaf status and graphs of expressions and of "
-    "PyTorch programs.",
+    help="See and check gradients of expressions and of PyTorch programs.",
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -1,8 +1,8 @@
 """Options as rows, the groups of them that several commands share, and records of their values.
 
 A row is the usage of an option, as --help shows it, and its help; `flag`, `option`, `choice` and
-`number` say what the value is. A group is a section of --help. The records hold the values of the
-groups:
+`number` say what the value is. A group is a section of --help-all; --help leaves out what is
+`rare`. The records hold the values of the groups:
 
     INPUTS    -> Inputs       values of the variables
     BACKWARD  -> Backward     arguments of backward, named like PyTorch's parameters
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 
-GENERAL, LIMITING = "General", "Limits"  # the last sections of --help
+GENERAL, LIMITING = "General", "Limits"  # the last sections of --help-all
 FORMATS = ("table", "json", "jsonl", "csv", "tsv", "md", "latex")
 VALUE_FORMATS = (*FORMATS, "value")  # of `eval`: also the bare value
 ALL = "all"  # of --step
@@ -35,7 +35,8 @@ MANY = "..."  # after the metavar of an option that may be given several times
 
 
 class ToolOption(NamedTuple):
-    """An option of the tool itself, which --help lists under `section`.
+    """An option of the tool itself, which --help-all lists under `section`; --help leaves it out if
+    it `is_rare`.
 
     It is a flag, or takes one value: text, one of `choices`, or a number of `type` int or float
     from `min` (excluded if `min_open`) to `max`. `check` converts the text to the value, or raises
@@ -57,6 +58,7 @@ class ToolOption(NamedTuple):
     envvar: str | None = None
     expose_value: bool = True
     check: Callable[[str], Any] | None = None
+    is_rare: bool = False
 
     @property
     def field(self) -> str:
@@ -125,8 +127,13 @@ def hidden(row: ToolOption) -> ToolOption:
     return row._replace(expose_value=False)
 
 
+def rare(*rows: ToolOption) -> list[ToolOption]:
+    """Return options that only --help-all shows."""
+    return [row._replace(is_rare=True) for row in rows]
+
+
 def section(title: str, *rows: ToolOption) -> list[ToolOption]:
-    """Return the options under the title that --help gives them."""
+    """Return the options under the title that --help-all gives them."""
     return [ToolOption(names, help, title, *others) for names, help, _, *others in rows]
 
 
@@ -141,41 +148,52 @@ def step_of(text: str) -> str:
 
 SOURCE = section(
     "Inputs",
-    hidden(option("-e TEXT", "The expression, even if it looks like a file's name.", "expression")),
+    *rare(
+        hidden(
+            option("-e TEXT", "The expression, even if it looks like a file's name.", "expression")
+        )
+    ),
 )
 INPUTS = section(
     "Inputs",
-    option("-s --set NAME=VALUE ...", "Set a variable, also one whose name an option has."),
-    option("--params FILE.json", "Set many: an object of names and values."),
-    option("--no-grad NAMES ...", "These variables do not require grad."),
-    choice(
-        "--dtype float64|float32", "Default: float64, or float32 where the source imports torch."
+    *rare(
+        option("-s --set NAME=VALUE ...", "Set a variable, also one whose name an option has."),
+        option("--params FILE.json", "Set many: an object of names and values."),
+        option("--no-grad NAMES ...", "These variables do not require grad."),
+        choice(
+            "--dtype float64|float32",
+            "Default: float64, or float32 where the source imports torch.",
+        ),
     ),
     number("--seed N", "Seed of random numbers (torch.manual_seed)."),
 )
 BACKWARD = section(
     "Backward",
-    option("--output NAMES ...", "The tensors to call backward on. Default: the last one."),
-    number("--backward N", "Call backward N times.", 1),
-    flag("--no-backward", "Do not call backward."),
-    flag("--retain-graph", "Keep saved values for another backward."),
-    flag("--create-graph", "Make the gradients differentiable."),
-    option(
-        "--grad-tensors VALUE ...",
-        "The vector of the vector-Jacobian product, one for each output.",
+    *rare(
+        option("--output NAMES ...", "The tensors to call backward on. Default: the last one."),
+        number("--backward N", "Call backward N times.", 1),
+        flag("--no-backward", "Do not call backward."),
+        flag("--retain-graph", "Keep saved values for another backward."),
+        flag("--create-graph", "Make the gradients differentiable."),
+        option(
+            "--grad-tensors VALUE ...",
+            "The vector of the vector-Jacobian product, one for each output.",
+        ),
+        option("--inputs NAMES ...", "Accumulate gradients only into these tensors."),
+        option("--retain-grad NAMES|all ...", "Keep the gradients of these non-leaf tensors."),
+        flag("--zero-grad", "Clear the gradients between the N calls."),
     ),
-    option("--inputs NAMES ...", "Accumulate gradients only into these tensors."),
-    option("--retain-grad NAMES|all ...", "Keep the gradients of these non-leaf tensors."),
-    flag("--zero-grad", "Clear the gradients between the N calls."),
 )
 PART = section(
     "Training loop",
     option("--step N|all", "Show one step of the training loop.", check=step_of),
-    number(
-        "--pass N",
-        "Show one backward pass, with the operations that it differentiates.",
-        1,
-        field="pass_number",
+    *rare(
+        number(
+            "--pass N",
+            "Show one backward pass, with the operations that it differentiates.",
+            1,
+            field="pass_number",
+        )
     ),
 )
 RECORDING = [*INPUTS, *BACKWARD, *PART]
@@ -185,24 +203,24 @@ ENGINE = section(
     hidden(
         choice(
             "--engine torch",
-            "Run the file in real PyTorch, with full rights; its arguments follow --.",
+            "Run the file in real PyTorch, with full rights. Its arguments follow --.",
         )
     ),
-    hidden(option("--python PATH", "The Python that has torch. Default: this one.")),
+    *rare(hidden(option("--python PATH", "The Python that has torch. Default: this one."))),
 )
 COMMON = section(
     GENERAL,
-    choice(
-        "--color auto|always|never",
-        "Default: auto, colour on a terminal.",
-        choices=("auto", "always", "never"),
+    *rare(
+        choice(
+            "--color auto|always|never",
+            "Default: auto, colour on a terminal.",
+            choices=("auto", "always", "never"),
+        ),
+        hidden(choice("--errors text|json|github", "How errors are written. Default: text.")),
+        hidden(flag("--debug", "Show Python's traceback of an error.")),
     ),
-    hidden(choice("--errors text|json|github", "How errors are written. Default: text.")),
-    hidden(flag("--debug", "Show Python's traceback of an error.")),
 )
-PRECISION = flag(
-    "--precision", "Compare each result with a wider type: which operations lose digits."
-)
+PRECISION = flag("--precision", "Say which operations lose digits, by a wider type.")
 ALL_ROWS = section("Output", flag("--all", "Show every row, even in long tables."))
 
 
@@ -238,26 +256,28 @@ def limits() -> list[ToolOption]:
     ]
     return section(
         LIMITING,
-        *numbers,
-        option(
-            "--allow-write DIR",
-            "A folder that the program may write in (np.save, TensorBoard). Default: none.",
-        ),
-        option(
-            "--allow-read PATH ...",
-            "A file, or a folder whose files, the program may read (open, np.load, csv). Default: "
-            "none.",
-        ),
-        option(
-            "--allow-import DIR",
-            "A folder whose .py files the program may import. Default: none.",
-        ),
-        hidden(
-            flag(
-                "--require-wall",
-                "Refuse to run the program where the kernel does not confine it (gradtrace "
-                "doctor).",
-            )
+        *rare(
+            *numbers,
+            option(
+                "--allow-write DIR",
+                "A folder that the program may write in (np.save, TensorBoard). Default: none.",
+            ),
+            option(
+                "--allow-read PATH ...",
+                "A file, or a folder whose files, the program may read (open, np.load, csv). Default: "
+                "none.",
+            ),
+            option(
+                "--allow-import DIR",
+                "A folder whose .py files the program may import. Default: none.",
+            ),
+            hidden(
+                flag(
+                    "--require-wall",
+                    "Refuse to run the program where the kernel does not confine it (gradtrace "
+                    "doctor).",
+                )
+            ),
         ),
     )
 

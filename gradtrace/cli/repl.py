@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -136,12 +135,7 @@ class Repl:
         self.declare(program)
         self.source = program.source
 
-        def show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-            report.write(f"{NAME}: {category.__name__}: {message}")
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = show_warning
+        with running.warning_lines(NAME):
             try:
                 done = self.talk.run(program, stdout=sys.stdout, stderr=sys.stderr, show=self.show)
             finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from gradtrace.engine import Tensor
     from gradtrace.program.result import Run, RunOptions
 
-
+PACKAGE = __file__.removesuffix(os.path.join("cli", "running.py"))
 # What needs the packages that gradtrace itself uses.
 USES = {
     "numpy": "arrays, float32 and larger pictures need it",
@@ -50,7 +51,7 @@ def graph_of(tensors: list[Tensor], names: dict[str, Any]) -> Any:
 
 
 def execute(request: Request, tensors: dict[str, Tensor], stdout: Any) -> Run:
-    """Run the program of a request; output goes to `stdout`, each warning as a line to stderr."""
+    """Run the program of a request; output goes to `stdout`, warnings go to stderr."""
     from gradtrace.program.result import RunOptions
 
     with executing(request, tensors, RunOptions(stdout=stdout)) as run:
@@ -61,25 +62,16 @@ def execute(request: Request, tensors: dict[str, Tensor], stdout: Any) -> Run:
 @context
 def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions) -> Iterator[Run]:
     """Run the program of a request and give its run, whose settings apply until the context ends.
-    Each warning is a line on stderr.
+    Each warning is written to stderr, with its line.
     """
     import warnings
 
     from gradtrace.program.expression import evaluating
     from gradtrace.program.grammar import is_expression
 
-    def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-        from gradtrace.cli import report
-
-        report.write(
-            f"{request.program.source.name}: {category.__name__}: {report.escaped(str(message))}"
-        )
-
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = show
-            program = request.program
+        program = request.program
+        with warning_lines(program.source.name):
             options = options._replace(
                 dtype=request.dtype, budget=request.budget, stderr=sys.stderr
             )
@@ -100,6 +92,37 @@ def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions)
             missing.place = error.place
             raise missing from None
         raise
+
+
+@context
+def warning_lines(name: str) -> Iterator[None]:
+    """Write each UserWarning of a program to stderr: file, line and source, as Python writes them.
+
+    A warning about a line of gradtrace itself is about the line of the program that runs; an
+    expression has no such line.
+    """
+    import warnings
+
+    def show(
+        message: Any, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
+    ) -> None:
+        from gradtrace.cli import report
+
+        text = report.escaped(str(message))
+        if filename.startswith(PACKAGE):
+            frame: Any = sys._getframe()
+            while frame is not None and frame.f_code.co_filename != name:
+                frame = frame.f_back
+            if frame is None:
+                report.write(f"{name}: {category.__name__}: {text}")
+                return
+            filename, lineno = name, frame.f_lineno
+        report.write(warnings.formatwarning(text, category, filename, lineno).rstrip())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
 
 
 def without_package(error: BaseException | None) -> GradtraceError | None:

@@ -8,7 +8,7 @@ import sys
 import time
 
 from gradtrace.annotations import Any, NamedTuple
-from gradtrace.cli import hints, output, progress, report, values
+from gradtrace.cli import hints, output, progress, report, running, values
 from gradtrace.cli.inputs import check_known, default, read_all, recorded_inputs
 from gradtrace.cli.options import Request, names
 from gradtrace.errors import UsageError
@@ -105,16 +105,17 @@ def recorded(
         if wanted and tensors[name].is_floating_point():
             tensors[name].requires_grad_()
     fed = [name for name in tensors if name in examples or tensors[name].requires_grad]
-    plan = plan_of(
-        program,
-        tensors,
-        fed=fed,
-        order=order,
-        outputs=names(request.how.output),
-        dtype=dtype,
-        budget=request.budget,
-        stderr=sys.stderr,
-    )
+    with running.warning_lines(program.source.name):
+        plan = plan_of(
+            program,
+            tensors,
+            fed=fed,
+            order=order,
+            outputs=names(request.how.output),
+            dtype=dtype,
+            budget=request.budget,
+            stderr=sys.stderr,
+        )
     return optimise(plan), tensors
 
 

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 FORMATS = ("svg", "png", "pdf")
 IN_PROCESS = 200  # nodes
 TIME_LIMIT = 120.0  # seconds
-PNG_DPI = 144
+PNG_DPI = 192  # sharp on slides
 SEPARATOR = "\x00"  # between the sources that one child draws; DOT text has no such character
 LARGEST = 32_750  # pixels of a PNG's side; cairo shrinks what is longer than 32,767 to about that
 LEAST_DPI = 10
+HEADER_END = 33  # bytes of a PNG up to the end of its first chunk, IHDR
 SURELY = 1.5  # a length is estimated to within this factor
 
 _lock = threading.Lock()
@@ -38,7 +39,8 @@ _lock = threading.Lock()
 def render(
     source: str, format: str, *, dpi: int | None = None, time_limit: float = TIME_LIMIT
 ) -> bytes:
-    """Return the picture of `source` (DOT) in `format`; `dpi` applies only to PNG.
+    """Return the picture of `source` (DOT) in `format`; `dpi` applies only to PNG
+    (default: 192).
 
     UsageError for an unknown format; RenderError if no renderer is found, it fails, or it takes too
     long.
@@ -52,7 +54,7 @@ def render(
         picture = _apart(source, format, resolution, time_limit)
     if is_shrunk(picture):
         raise too_long(source, resolution)
-    return undated(picture) if format == "pdf" else picture
+    return undated(picture) if format == "pdf" else with_resolution(picture, resolution)
 
 
 def render_many(
@@ -68,7 +70,7 @@ def render_many(
     pictures: list[bytes] = []
     while joined:
         length = int.from_bytes(joined[:8], "big")
-        pictures.append(joined[8 : 8 + length])
+        pictures.append(with_resolution(joined[8 : 8 + length], resolution))
         joined = joined[8 + length :]
     if len(pictures) != len(sources):
         raise failure("")
@@ -84,6 +86,20 @@ def is_simple(source: str) -> bool:
         and "subgraph cluster" not in source
         and "rank=same" not in source
     )
+
+
+def with_resolution(picture: bytes, dpi: int) -> bytes:
+    """Return a PNG with its resolution in it (pHYs, in pixels per metre), by which slides and
+    documents scale it; any other picture as it is.
+    """
+    if not picture.startswith(b"\x89PNG"):
+        return picture
+    from zlib import crc32
+
+    per_metre = round(dpi / 0.0254).to_bytes(4, "big")
+    chunk = b"pHYs" + per_metre + per_metre + b"\x01"
+    end = HEADER_END
+    return picture[:end] + b"\0\0\0\x09" + chunk + crc32(chunk).to_bytes(4, "big") + picture[end:]
 
 
 def is_shrunk(picture: bytes) -> bool:

@@ -50,6 +50,7 @@ TOKENS = st.sampled_from(
             "--output",
             "--grad-tensors",
             "--help",
+            "--help-all",
             "--seed",
             "--dtype",
         ),

@@ -197,6 +197,8 @@ def test_help_without_a_source_or_with_a_broken_one(answer):
     for args in (
         ["eval", "--help"],
         ["eval", "x*", "--help"],
+        ["eval", "x*", "--help-all"],
+        ["ops", "--help-all"],
         ["eval", "none.txt", "-h"],
         ["run", "--help"],
         ["graph", "-", "--help"],

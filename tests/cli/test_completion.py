@@ -101,7 +101,7 @@ def offered_by_powershell(process):
 
 def test_what_powershells_script_gets(offered_by_powershell):
     commands = offered_by_powershell()
-    assert ("plain", "tutorial", "The first ten minutes, step by step in the terminal.") in commands
+    assert ("plain", "tutorial", "Learn gradtrace in ten minutes, in the terminal.") in commands
     variables = offered_by_powershell("eval", "(x + w)*rate", incomplete="--")
     assert [value for _, value, _ in variables][:3] == ["--x", "--w", "--rate"]
     assert all(kind == "plain" and help for kind, _, help in variables)

@@ -230,7 +230,7 @@ def test_help_lists_commands_by_use_and_limits_last(answer):
     for command in ("eval", "graph", "why", "map"):
         heads = [
             line
-            for line in answer(command, "--help").splitlines()
+            for line in answer(command, "--help-all").splitlines()
             if line.endswith(":") and line[:1] not in " "
         ]
         assert heads[-2:] == ["Limits:", "Examples:"]

@@ -129,7 +129,7 @@ def test_a_strip_that_nobody_could_read_is_refused(gt, here):
     (here / "loop.txt").write_text("y = x\nfor i in range(150):\n    y = sin(y)\n")
     result = gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png")
     assert result.exit_code == 1 and not (here / "g.png").exists()
-    assert "at 144 dpi the PNG would be" in result.stderr and "--depth N folds it" in result.stderr
+    assert "at 192 dpi the PNG would be" in result.stderr and "--depth N folds it" in result.stderr
     fits = result.stderr.partition("--dpi ")[2].partition(" ")[0]
     assert (
         gt("graph", "loop.txt", "--x", "1", "--depth", "all", "-o", "g.png", "--dpi", fits).stderr
@@ -208,8 +208,29 @@ def test_warnings_go_to_stderr(gt, here):
     )
     result = gt("run", "s.py")
     assert result.stdout == "None\n"
-    assert "UserWarning: The .grad attribute of a Tensor that is not a leaf" in result.stderr
-    assert result.stderr.startswith("s.py: UserWarning: ")
+    assert result.stderr.startswith(
+        "s.py:4: UserWarning: The .grad attribute of a Tensor that is not a leaf"
+    )
+    assert result.stderr.endswith("\n  print(y.grad)\n")
+
+
+@pytest.mark.parametrize("command", ["run", "eval", "why", "plan"])
+def test_a_warning_has_its_line_and_source(command, gt, here):
+    (here / "s.py").write_text(
+        "import warnings\nimport torch\n\ndef careful(x):\n    warnings.warn('to \\x1b[31mred')\n"
+        "    return torch.nn.functional.softmax(x)\n\n"
+        "x = torch.ones(2, requires_grad=True)\ncareful(x).sum().backward()\n"
+    )
+    said = gt(command, "s.py").stderr
+    assert "s.py:5: UserWarning: to " in said and "\x1b" not in said
+    assert "\n  warnings.warn('to \\x1b[31mred')\n" in said
+    assert "s.py:6: UserWarning: Implicit dimension choice for softmax" in said
+    assert "\n  return torch.nn.functional.softmax(x)\n" in said
+
+
+def test_a_warning_of_an_expression_has_no_line(gt):
+    said = gt("eval", "ones(2,3,4).T").stderr
+    assert said.startswith("<expression>: UserWarning: The use of `x.T` on tensors of dimension")
 
 
 def test_create_graph_joins_the_two(answer):

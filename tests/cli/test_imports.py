@@ -84,7 +84,7 @@ def own(modules):
 
 
 @pytest.mark.parametrize(
-    "args", [("--help",), ("--version",), ("eval", "--help"), ("graph", "--help")]
+    "args", [("--help",), ("--version",), ("eval", "--help"), ("graph", "--help-all")]
 )
 def test_help_loads_click_and_the_command_line_alone(imported, args):
     modules = imported(*args)

@@ -34,7 +34,7 @@ def test_options_and_variables(process, here, limit, command):
 
 
 def test_help_lists_them(answer):
-    text = answer("run", "--help")
+    text = answer("run", "--help-all")
     assert all(limit.flag in text for limit in LIMITS) and "16,000,000,000" in text
 
 

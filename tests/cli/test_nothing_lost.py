@@ -150,7 +150,7 @@ def test_the_default_of_memory_follows_the_machine(process):
     assert limits.Budget().memory_bytes <= min(8_000_000_000, there // 2)
     assert limits.machine_memory(0.5, 1000) == 1000
     assert "half of the machine's memory, at most 8,000,000,000" in " ".join(
-        process("eval", "--help").stdout.split()
+        process("eval", "--help-all").stdout.split()
     )
 
 

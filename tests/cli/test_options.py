@@ -395,10 +395,41 @@ def test_every_option_is_tried_here_and_has_a_help_text(command, answer):
     )
     engine = {"--engine", "--python"} & set(known)  # tests/torch/test_shell.py tries these
     assert command in BY_INPUT or set(known) == {*tried(command), *limits, *engine}
-    said = answer(command, "--help")
+    said = answer(command, "--help-all")
     for name, option in known.items():
         assert option.help and not option.help[0].islower(), name
         assert f"  {name}" in said or f", {name}" in said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_fits_a_screen(command, answer, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    said, everything = answer(command, "--help"), answer(command, "--help-all")
+    assert len(said.splitlines()) <= 24, said
+    assert max(map(len, (said + everything).splitlines())) <= 80
+    assert said.endswith(f"\nMore options: gradtrace {command} --help-all\n")
+    assert "--max-" not in said and "--debug" not in said and "--retain-graph" not in said
+    assert len(everything.splitlines()) > len(said.splitlines())
+    assert "--debug" in everything and "  --help-all " in everything
+    listed = [line.split()[0] for line in said.splitlines() if line.startswith("  -")]
+    assert set(listed) <= set(everything.replace(",", "").split())
+    assert answer(command, "-h") == said and answer("help", command) == said
+
+
+def test_the_help_of_the_tool_fits_a_screen(answer, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = answer("--help").splitlines()
+    assert len(lines) <= 45 and max(map(len, lines)) <= 80
+    named = [line.split()[0] for line in lines[3:] if line.startswith("  ")]
+    assert named[:6] == ["eval", "graph", "page", "why", "diff", "verify"]
+    doors = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert doors == ["Learn:", "Debug my training:", "Script a formula:", "More:", "Options:"]
+
+
+def test_both_helps_list_the_variables_of_a_source(answer):
+    for asked in ("--help", "--help-all"):
+        said = answer("eval", "x*w", asked)
+        assert "Variables of this expression:\n  --x VALUE" in said and "--w VALUE" in said
 
 
 @pytest.mark.sampled(24)

@@ -85,7 +85,8 @@ OPTIONS = [
     ["--dtype", "float32"], ["--dtype", "int8"], ["--max-output", "1"], ["--max-seconds", "0.5"],
     ["--max-seconds", "0"],
     ["--max-record", "9999"], ["--max-source=2"], ["--max-source", "many"], ["--errors", "json"], ["--color=always"],
-    ["--debug=x"], ["--help"], ["-h"], ["--"], ["--retian-graph"], ["-e", "x*x"], ["-o", "g.dot"], ["-og.dot"],
+    ["--debug=x"], ["--help"], ["--help-all"], ["-h"], ["--"],
+    ["--retian-graph"], ["-e", "x*x"], ["-o", "g.dot"], ["-og.dot"],
     ["-o", "g"], ["--style", "autograd"], ["--dpi", "5"], ["more"], ["-x"], ["--no-legend"],
 ]  # fmt: skip
 COMMANDS = ["eval", "graph", "run", "why", "trace", "paths", "evil"]

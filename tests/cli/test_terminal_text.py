@@ -58,6 +58,7 @@ COMMANDS = (
     ("why", "r.gt", "no such name"),
     ("run", "r.gt"),
     ("eval", "r.gt", "--help"),
+    ("eval", "r.gt", "--help-all"),
 )
 
 

@@ -140,3 +140,14 @@ def test_no_code_of_the_readme_is_wider_than_githubs_page():
     assert blocks and not [
         line for block in blocks for line in block.splitlines() if len(line) > 97
     ]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md"])
+def test_three_doors_come_first(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    doors = [
+        text.index(f"**{door}.**") for door in ("Learn", "Debug my training", "Script a formula")
+    ]
+    assert doors == sorted(doors) and doors[-1] < text.index("```")
+    said = re.findall(r"`(?:gradtrace )?([a-z]+)[^`]*`", text[doors[0] :])
+    assert list(dict.fromkeys(said))[:6] == ["eval", "graph", "page", "why", "diff", "verify"]

@@ -265,6 +265,7 @@ FLAGS = [
     "--zero-grad",
     "--no-backward",
     "--help",
+    "--help-all",
     "-h",
     "--errors",
     "--color",

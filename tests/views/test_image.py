@@ -1,6 +1,8 @@
 """Pictures: every format, the child process, the fallbacks, and a machine without fonts."""
 
+import io
 import os
+import re
 import subprocess
 import sys
 
@@ -41,6 +43,18 @@ def test_dpi_scales_png():
         int.from_bytes(image.render(source, "png", dpi=dpi)[16:20], "big") for dpi in (72, 144)
     ]
     assert sizes[1] == pytest.approx(2 * sizes[0], abs=2)
+
+
+def test_a_png_is_made_for_slides_and_holds_its_resolution():
+    from PIL import Image
+
+    source = dot.source(samples.square())
+    for dpi in (None, 300):
+        picture = Image.open(io.BytesIO(image.render(source, "png", dpi=dpi)))
+        picture.load()
+        assert picture.info["dpi"] == pytest.approx((dpi or 192,) * 2, abs=0.02)
+        points = float(re.search(rb'svg width="([\d.]+)pt', image.render(source, "svg"))[1])
+        assert picture.width == pytest.approx(points * (dpi or 192) / 72, abs=3)
 
 
 def test_node_count():
@@ -141,5 +155,5 @@ def test_a_png_that_is_far_too_long_is_refused_before_it_is_laid_out(monkeypatch
     chain = model(capture(run_program(parse(program, name="s.py"), record=Keeper)))
     monkeypatch.setattr(image, "draw", None)
     monkeypatch.setattr(image, "drawn_apart", None)
-    with pytest.raises(RenderError, match=r"at 144 dpi the PNG would be about [0-9,]+ pixels long"):
+    with pytest.raises(RenderError, match=r"at 192 dpi the PNG would be about [0-9,]+ pixels long"):
         render.render(chain, dot.DotOptions(), "png")

@@ -8,7 +8,7 @@ from gradtrace.annotations import NamedTuple
 from gradtrace.cli import backward, options, output
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.exits import Exit
-from gradtrace.cli.options import Request, choice, flag, hidden, number, option, section
+from gradtrace.cli.options import Request, choice, flag, hidden, number, option, rare, section
 
 HELP = """Check the gradient of every leaf of SOURCE against finite differences, element by element. Where the program
 calls backward itself, its first call is checked.
@@ -84,27 +84,30 @@ command = SourceCommand(
             "Check",
             number(
                 "--order 1|2",
-                "2: also the second derivatives (the gradients of the gradient along a fixed "
-                "direction).",
+                "2: also the second derivatives. The gradients of the gradient along a fixed "
+                "direction.",
                 1,
                 2,
                 1,
             ),
-            number(
-                "--most N", "Try at most N elements of each leaf. Default: 100.", 1, default=100
-            ),
             choice(
                 "--against torch",
-                "Run the program in real PyTorch, with full rights, and compare every variable.",
+                "Run the program also in real PyTorch, with full rights. Each variable is "
+                "compared.",
             ),
             flag(
                 "--model",
                 "Try the model of the program's first backward, on copies, for bugs that raise no "
                 "error.",
             ),
-            number("--steps N", "With --model: learn one batch in N steps.", 1, default=100),
             hidden(choice("--engine torch", "With --model: in real PyTorch, with full rights.")),
-            option("--python PATH", "The Python that has PyTorch. Default: this one."),
+            *rare(
+                number(
+                    "--most N", "Try at most N elements of each leaf. Default: 100.", 1, default=100
+                ),
+                number("--steps N", "With --model: learn one batch in N steps.", 1, default=100),
+                option("--python PATH", "The Python that has PyTorch. Default: this one."),
+            ),
         ),
         section("Output", flag("--all", "Show every element.")),
         options.INPUTS,

@@ -20,7 +20,7 @@ Python's if or while looks at a tensor, the static side is left out, and the lin
 EXAMPLES = """Examples:
   gradtrace compare "(x+w)*(w+1)" --x 2 --w 1
   gradtrace compare examples/black_scholes.txt --runs 10000
-  gradtrace compare "(x*w).tanh().sum()" --x "randn(1000,1000)" --w 0.5 --runs 5 --format json"""
+  gradtrace compare "(x*w).sum()" --x "randn(1000,1000)" --w 0.5 --runs 5"""
 
 
 class Side(NamedTuple):

@@ -19,14 +19,13 @@ ALSO = {"pwsh": "powershell"}  # other names of these shells' programs
 
 HELP = """Print the script that makes a shell complete commands, options, their choices, files, operators' names, and
 the variables of the expression before the cursor. SHELL is bash, zsh, fish or powershell. Default: the one that SHELL
-in the environment names.
+in the environment names."""
 
-\b
-Put the line for your shell into its start file:
+EXAMPLES = """Put the line for your shell into its start file:
   eval "$(gradtrace completion bash)"       # ~/.bashrc, bash 4.4 or later
   eval "$(gradtrace completion zsh)"        # ~/.zshrc, after compinit
   gradtrace completion fish | source        # ~/.config/fish/config.fish
-  gradtrace completion powershell | Out-String | Invoke-Expression   # $PROFILE"""
+  gradtrace completion powershell | Out-String | Invoke-Expression # $PROFILE"""
 
 
 def completion(shell: str | None, **_: Any) -> None:
@@ -62,4 +61,5 @@ command = command_of(
             ["shell"], required=False, metavar="[SHELL]", type=click.Choice((*SHELLS, *ALSO))
         )
     ],
+    epilog=EXAMPLES,
 )

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from gradtrace.trace import Trace
 
 HELP = """Say whether two runs, A and B, are equal, or where they first differ. A run is a program, or a record of one
-(.gt), also of real PyTorch; or one program runs with two inputs (--to gives the second run's). The variables' options
-hold for both.
+(.gt), also of real PyTorch.
+
+One program may run with two inputs (--to gives the second run's). The variables' options hold for
+both.
 
 Operations are aligned by what they compute, so another way to compute the same is equal within the tolerance. Else the
 first difference is shown: its kind, step, operation, module and line in both programs, its size before and after, and

@@ -14,10 +14,9 @@ from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
 
 HELP = """Show the walls of this machine, which confine a stranger's program, and what else gradtrace finds here. The
-exit code is 1 if the kernel does not confine programs here.
+exit code is 1 if the kernel does not confine programs here."""
 
-\b
-Examples:
+EXAMPLES = """Examples:
   gradtrace doctor
   gradtrace doctor --format json"""
 
@@ -89,4 +88,6 @@ def yes(there: bool, meaning: str) -> str:
     return f"{'yes' if there else 'no'} ({meaning})"
 
 
-command = command_of(doctor, HELP, [*options.format_of(("table", "json")), *options.COMMON])
+command = command_of(
+    doctor, HELP, [*options.format_of(("table", "json")), *options.COMMON], epilog=EXAMPLES
+)

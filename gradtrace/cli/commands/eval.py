@@ -5,17 +5,17 @@ from __future__ import annotations
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.cli import options, output, session
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.options import Request, choice, option, section
+from gradtrace.cli.options import Request, choice, option, rare, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
     from gradtrace.trace import Trace
 
 HELP = """Evaluate SOURCE, call backward, and show every tensor: value, shape, dtype, is_leaf, requires_grad, grad_fn,
-grad.
+grad. Each variable of SOURCE is an option: --x 2, --x 1,2,3, --x @data.npy.
 
-SOURCE is an expression, a file (it starts with @ ./ ../ / ~ or ends in .txt .py .expr .gt), or - for stdin. Each
-variable of it is an option. A variable's value is a number, 1,2,3, "1,2;3,4", [[1,2],[3,4]], a constant expression such
+SOURCE is an expression, a file (it starts with @ ./ ../ / ~ or ends in .txt .py .expr .gt), or - for stdin. A
+variable's value is a number, 1,2,3, "1,2;3,4", [[1,2],[3,4]], a constant expression such
 as "randn(3,4)", or @FILE (.npy, .npz#KEY, .csv, .json; @- is stdin)."""
 
 EXAMPLES = """Examples:
@@ -101,14 +101,20 @@ command = SourceCommand(
                 "--get NAME.FIELD ...",
                 "Print one bare value: w.grad, y, y.shape, w.grad[0], root.value.",
             ),
-            option("--columns NAMES ...", "Show these columns, in this order: name,value,grad."),
-            option(
-                "--sort COLUMN",
-                "Sort by a column; -grad puts the largest first. Numbers by value, arrays by norm.",
-            ),
             options.PRECISION,
-            choice(
-                "--only leaf|nonleaf|param", "Show only leaves, only non-leaves or only parameters."
+            *rare(
+                option(
+                    "--columns NAMES ...", "Show these columns, in this order: name,value,grad."
+                ),
+                option(
+                    "--sort COLUMN",
+                    "Sort by a column; -grad puts the largest first. Numbers by value, arrays "
+                    "by norm.",
+                ),
+                choice(
+                    "--only leaf|nonleaf|param",
+                    "Show only leaves, only non-leaves or only parameters.",
+                ),
             ),
         ),
         options.ALL_ROWS,

@@ -7,7 +7,7 @@ import sys
 from gradtrace.annotations import TYPE_CHECKING, NamedTuple
 from gradtrace.cli import options, output, progress, report, session
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.options import Look, Part, Request, choice, flag, number, option, section
+from gradtrace.cli.options import Look, Part, Request, choice, flag, number, option, rare, section
 from gradtrace.errors import ProgramError, UsageError
 from gradtrace.views import suffixes
 
@@ -325,60 +325,64 @@ PICTURE = section(
     "Picture",
     option(
         "-o FILE",
-        f"Write {suffixes.listed()}; or .gt, the recorded run, which every command takes as its "
-        "source.",
+        "Write a picture, page or animation, by suffix. One of "
+        f"{suffixes.listed()}; or .gt, the recorded run, which every command takes as its source.",
         "output_file",
         suffix_of,
     ),
     choice(
         "--style data|function|autograd",
-        "Tensors with operations on the edges (the default), tensors and Functions as nodes, or "
-        "PyTorch's own graph of Functions.",
+        "What the nodes are. data: tensors, with operations on the edges (the default); function: "
+        "tensors and Functions; autograd: PyTorch's own graph of Functions.",
         "data",
     ),
     choice("--theme light|dark", "Default: light.", "light"),
-    choice("--direction right|down|up", "Direction of the graph. Default: the one that fits."),
-    option(
-        "--fit 16:9|4:3|A4|WxH|none",
-        "The frame that the picture is laid out for, with text of at least 10.5 pixels at 1,600 "
-        "pixels of width: it is folded, turned and broken into columns for that. Default: 16:9.",
-        check=fit_of,
-    ),
     flag("--simple", "Show only names and shapes."),
-    flag("--detail", "Draw every tensor and operation in its own box, at any size."),
-    flag("--no-legend", "Leave out the legend."),
-    flag("--no-values", "Leave out the values."),
-    flag("--no-gradients", "Leave out the gradients."),
-    flag("--autograd-nodes", "Show each leaf's AccumulateGrad node."),
-    flag(
-        "--derivatives", "Write local derivatives on the edges; in the autograd style, gradients."
-    ),
-    flag("--levels", "Draw operations that could run in parallel in one column."),
-    choice(
-        "--color-by role|grad-norm|precision",
-        "Colour by a tensor's role, the size of its gradient, or its rounding error. Default: "
-        "role.",
-        "role",
-    ),
+    flag("--detail", "Draw every tensor and operation by itself. At any size."),
     option(
         "--depth N|all",
-        "Show N levels of modules, functions and loops, fold what is deeper. Default: what fits.",
+        "Levels of modules, functions and loops to show. What is deeper is folded. Default: what "
+        "fits.",
         check=depth_of,
     ),
     option(
-        "--expand NAMES ...", 'Unfold these regardless of --depth: net.layers.0, f, or "line 7".'
+        "--expand NAMES ...", 'Unfold these regardless of --depth. net.layers.0, f, or "line 7".'
     ),
-    option("--tensorboard LOGDIR", "Write an event file for TensorBoard's graph tab."),
-    number("--dpi N", "Resolution of a PNG.", 10, 1200),
-    number(
-        "--speed FACTOR", "Speed of an animation, as a factor. Default: 1.", 0.1, 20, 1.0, float
+    *rare(
+        choice("--direction right|down|up", "Direction of the graph. Default: the one that fits."),
+        option(
+            "--fit 16:9|4:3|A4|WxH|none",
+            "The frame that the picture is laid out for, with text of at least 10.5 pixels at 1,600 "
+            "pixels of width: it is folded, turned and broken into columns for that. Default: 16:9.",
+            check=fit_of,
+        ),
+        flag("--no-legend", "Leave out the legend."),
+        flag("--no-values", "Leave out the values."),
+        flag("--no-gradients", "Leave out the gradients."),
+        flag("--autograd-nodes", "Show each leaf's AccumulateGrad node."),
+        flag(
+            "--derivatives",
+            "Write local derivatives on the edges; in the autograd style, gradients.",
+        ),
+        flag("--levels", "Draw operations that could run in parallel in one column."),
+        choice(
+            "--color-by role|grad-norm|precision",
+            "Colour by a tensor's role, the size of its gradient, or its rounding error. Default: "
+            "role.",
+            "role",
+        ),
+        option("--tensorboard LOGDIR", "Write an event file for TensorBoard's graph tab."),
+        number("--dpi N", "Resolution of a PNG. Default: 192.", 10, 1200),
+        number(
+            "--speed FACTOR", "Speed of an animation, as a factor. Default: 1.", 0.1, 20, 1.0, float
+        ),
+        option(
+            "--size WxH",
+            "The size of an animation in pixels, such as 1280x720. Default: the drawing's size.",
+            check=size_of,
+        ),
+        flag("--open", "Show the written file in the browser (needs -o)."),
     ),
-    option(
-        "--size WxH",
-        "The size of an animation in pixels, such as 1280x720. Default: the drawing's size.",
-        check=size_of,
-    ),
-    flag("--open", "Show the written file in the browser (needs -o)."),
 )
 
 command = SourceCommand(

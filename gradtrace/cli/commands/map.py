@@ -10,7 +10,7 @@ from itertools import chain
 from gradtrace.annotations import TYPE_CHECKING, Any, NamedTuple
 from gradtrace.cli import grants, options, output, tabular
 from gradtrace.cli.command import SourceCommand
-from gradtrace.cli.options import Request, choice, flag, number, option, section
+from gradtrace.cli.options import Request, choice, flag, number, option, rare, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,10 +28,9 @@ Results do not depend on --workers."""
 
 EXAMPLES = """Examples:
   printf 'x,w\\n2,1\\n3,4\\n' | gradtrace map "(x+w)*(w+1)" --data -
-  gradtrace map examples/black_scholes.txt --data options.parquet -o greeks.parquet
-  gradtrace map "m*v**2/2" --data runs.csv --m col:mass --v col:speed --order 2 -o energy.csv
-  gradtrace map examples/black_scholes.txt --grid S=80:120:1000 --grid T=0.1,0.5,1 -o sweep.npz
-  gradtrace map model.txt --data big.csv -o parts/ --resume"""
+  gradtrace map examples/black_scholes.txt --data options.parquet -o g.parquet
+  gradtrace map "m*v**2/2" --data runs.csv --m col:mass --v col:speed
+  gradtrace map examples/black_scholes.txt --grid S=80:120:1000 --grid T=1,2"""
 
 TEXT_ROWS, ARRAY_ROWS = 16_384, 131_072  # rows read at a time
 FORMATS = ("csv", "tsv", "jsonl", "npy", "npz", "parquet", "arrow", "feather")
@@ -385,15 +384,13 @@ TABLE = section(
     option("--data FILE", "The table: a file, a folder of Parquet, or - (stdin)."),
     option(
         "--grid NAME=FROM:TO:N ...",
-        "A generated table: every combination of the points; NAME=a,b,c lists them.",
+        "A table of every combination of points. NAME=a,b,c lists them.",
     ),
     option(
         "-o FILE",
-        "The output file; a name that ends in / is a folder of parts. Default: stdout.",
+        "The output; a name that ends in / is a folder of parts. Default: stdout.",
         "output_file",
     ),
-    choice("--from FORMAT", "The input's format. Default: by its suffix.", None, FORMATS, "from_"),
-    choice("--to FORMAT", "The output's format. Default: by its suffix.", choices=FORMATS),
     option(
         "--output NAMES ...",
         "The tensors to compute, each with its gradients. Default: the last one.",
@@ -412,25 +409,32 @@ TABLE = section(
         "--keep NAMES ...",
         "Input columns to copy to the output, or all, or none. Default: id, key and those used.",
     ),
-    choice(
-        "--on-error fail|null|skip",
-        "What to do with a row that lacks a number. Default: fail.",
-        "fail",
-    ),
-    number("--workers N", "Number of threads. Default: one for each CPU.", 1),
-    number(
-        "--part-rows N",
-        "Number of rows in each part of a folder. Default: 1,000,000.",
-        1,
-        default=1_000_000,
-    ),
-    flag("--resume", "Write only the missing parts."),
-    option(
-        "--scheduler tcp://HOST:PORT",
-        "Compute the parts on a dask cluster. Default: DASK_SCHEDULER_ADDRESS.",
-    ),
-    flag(
-        "--progress", "Show rows, rate and remaining time on stderr, even if it is not a terminal."
+    *rare(
+        choice(
+            "--from FORMAT", "The input's format. Default: by its suffix.", None, FORMATS, "from_"
+        ),
+        choice("--to FORMAT", "The output's format. Default: by its suffix.", choices=FORMATS),
+        choice(
+            "--on-error fail|null|skip",
+            "What to do with a row that lacks a number. Default: fail.",
+            "fail",
+        ),
+        number("--workers N", "Number of threads. Default: one for each CPU.", 1),
+        number(
+            "--part-rows N",
+            "Number of rows in each part of a folder. Default: 1,000,000.",
+            1,
+            default=1_000_000,
+        ),
+        option(
+            "--scheduler tcp://HOST:PORT",
+            "Compute the parts on a dask cluster. Default: DASK_SCHEDULER_ADDRESS.",
+        ),
+        flag(
+            "--progress",
+            "Show rows, rate and remaining time on stderr, even if it is not a terminal.",
+        ),
+        flag("--resume", "Write only the missing parts."),
     ),
 )
 

@@ -11,10 +11,9 @@ from gradtrace.cli.clicked import command_of, complete_operators
 from gradtrace.errors import UsageError
 
 HELP = """Describe operators: their formula, forms, grad_fn and derivatives, and the values at kinks (points without a
-derivative). Without NAME, list all operators.
+derivative). Without NAME, list all operators."""
 
-\b
-Examples:
+EXAMPLES = """Examples:
   gradtrace ops
   gradtrace ops relu mul
   gradtrace ops softmax --format json"""
@@ -43,4 +42,5 @@ command = command_of(
     HELP,
     [*options.format_of(), *options.COMMON],
     [click.Argument(["names"], nargs=-1, metavar="[NAME]...", shell_complete=complete_operators)],
+    epilog=EXAMPLES,
 )

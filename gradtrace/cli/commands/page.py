@@ -107,8 +107,8 @@ PAGE = section(
     ),
     choice(
         "--predict values|gradients",
-        "For lessons: hide the computed values, or the gradients, until the reader has typed a "
-        "guess.",
+        "Hide these until the reader has typed a guess. For lessons: the computed values, or the "
+        "gradients.",
     ),
     flag("--embed", "Only the graph and the player, for an <iframe> of any size."),
 )

@@ -56,7 +56,7 @@ def plan(
 
 def record(request: Request, order: int) -> Any:
     """Return the input tensors and the recorded plan; variables without a value are set to 1."""
-    from gradtrace.cli import inputs
+    from gradtrace.cli import inputs, running
     from gradtrace.static.source import plan_of
 
     program = request.program
@@ -73,15 +73,16 @@ def record(request: Request, order: int) -> Any:
     }
     completed = request.inputs._replace(given={**lacking, **request.inputs.given})
     tensors = inputs.prepare(request._replace(inputs=completed))
-    plan = plan_of(
-        program,
-        tensors,
-        order=order,
-        outputs=options.names(request.how.output),
-        dtype=request.dtype,
-        budget=request.budget,
-        stderr=sys.stderr,
-    )
+    with running.warning_lines(program.source.name):
+        plan = plan_of(
+            program,
+            tensors,
+            order=order,
+            outputs=options.names(request.how.output),
+            dtype=request.dtype,
+            budget=request.budget,
+            stderr=sys.stderr,
+        )
     return tensors, plan
 
 
@@ -163,7 +164,7 @@ command = SourceCommand(
                 "--fast-math",
                 "Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d.",
             ),
-            number("--runs N", "Run the plan N times, and show the counters and the time.", 1),
+            number("--runs N", "Run the plan N times; show counters and time.", 1),
         ),
         options.format_of(("table", "json", "dot")),
         section(

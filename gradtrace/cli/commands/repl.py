@@ -15,13 +15,12 @@ Questions are functions: why(w), graph(y), trace(y), paths(w), stats(), table();
 with its place, and the session goes on.
 
 Input may be a pipe: a script runs as if typed, without prompts, and the exit code is 1 if any of it failed. History is
-kept in memory alone, unless --history names a file.
+kept in memory alone, unless --history names a file."""
 
-\b
-Examples:
+EXAMPLES = """Examples:
   gradtrace repl
   gradtrace repl --history ~/.gradtrace_history
-  printf 'w: leaf = 1.0\\ny = (2 + w) * (w + 1)\\ny\\ny.backward()\\nw.grad\\nwhy(w)\\n' | gradtrace repl"""
+  printf 'w: leaf = 1.0\\ny = w * w\\ny.backward()\\nw.grad\\n' | gradtrace repl"""
 
 
 def repl(
@@ -63,4 +62,4 @@ SESSION = section(
         "The file for the history of entries. Default: none, it is kept in memory.",
     ),
 )
-command = command_of(repl, HELP, [*SESSION, *options.LIMITS, *options.COMMON])
+command = command_of(repl, HELP, [*SESSION, *options.LIMITS, *options.COMMON], epilog=EXAMPLES)

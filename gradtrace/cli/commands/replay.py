@@ -24,12 +24,11 @@ backward and does what else comes before the update (zero_grad, clipping). Witho
 batch, and the loss is the one that it returns, as in the Trainer of transformers; a loss that the Trainer computed
 otherwise needs --step. MODULE is imported from the current folder, with full rights, as under plain Python.
 
-The exit code is 1 if the bits differ. Without a loss that is one number the gradients alone are compared.
+The exit code is 1 if the bits differ. Without a loss that is one number the gradients alone are compared."""
 
-\b
-Examples:
+EXAMPLES = """Examples:
   gradtrace replay step.gtc --model train:make_model --step train:step
-  gradtrace replay step.gtc --model train:make_model --step train:step -o replay.gt
+  gradtrace replay step.gtc --model train:make_model -o replay.gt
   gradtrace replay step.gtc --python ../env/bin/python"""
 
 
@@ -100,5 +99,9 @@ OUTPUT = section(
 )
 FORMAT = options.format_of(("table", "json"))
 command = command_of(
-    replay, HELP, [*STEP, *OUTPUT, *FORMAT, *options.COMMON], [click.Argument(["capsule"])]
+    replay,
+    HELP,
+    [*STEP, *OUTPUT, *FORMAT, *options.COMMON],
+    [click.Argument(["capsule"])],
+    epilog=EXAMPLES,
 )

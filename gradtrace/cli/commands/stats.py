@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from gradtrace.trace.flight_log import FlightLog
 
 HELP = """Show of every tensor of SOURCE the norm, mean, largest element and share of zeros, of its value and of the
-gradient that reached it; then gradients by module, and where they vanish or explode; what could run at once, what is
-computed twice or for nothing; what is saved for backward, and what keeping every gradient would cost.
+gradient that reached it; then where gradients vanish or explode.
+
+Tables follow: the gradients by module, what could run at once, what is computed twice or for nothing, what is saved for
+backward, and what keeping every gradient would cost.
 
 Of a training loop, a row for each step: loss, norm of the gradients, largest update of a parameter relative to it,
 first value that is not finite; then the parameters, and details of the first bad step, or else of the last.
@@ -35,7 +37,6 @@ output shapes, parameters (shared ones once), multiply-accumulates."""
 
 EXAMPLES = """Examples:
   gradtrace stats "(x+w)*(w+1)" --x 2 --w 1
-  gradtrace stats model.py --format json
   gradtrace stats model.py --anomaly
   gradtrace stats model.py --summary
   gradtrace stats run.gtlog -o run.html
@@ -187,7 +188,7 @@ command = SourceCommand(
         section(
             "Output",
             flag("--anomaly", "Show only the first node that is not finite."),
-            flag("--summary", "Show the model's layers, parameters and multiply-accumulates."),
+            flag("--summary", "Show layers, parameters and multiply-accumulates."),
             option(
                 "-o FILE",
                 "Write the curves of a flight log to a page, .html.",

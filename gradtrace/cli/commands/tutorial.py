@@ -28,10 +28,9 @@ HELP = """Learn gradtrace in ten minutes: each step has a short text, a command 
 and a question. Commands run in a temporary folder with the tutorial's programs.
 
 Ctrl-D, Ctrl-C or `quit` end it, and --step goes on from there. Where input or output is not a terminal, and with
---no-input, all steps are printed with their outputs and answers.
+--no-input, all steps are printed with their outputs and answers."""
 
-\b
-Examples:
+EXAMPLES = """Examples:
   gradtrace tutorial
   gradtrace tutorial --step 4
   gradtrace tutorial --no-input | less"""
@@ -252,4 +251,4 @@ ROWS = section(
     flag("--list", "List the steps and exit.", "list_steps"),
     flag("--no-input", "Ask nothing: print all steps with their outputs and answers."),
 )
-command = command_of(tutorial, HELP, [*ROWS, *options.COMMON])
+command = command_of(tutorial, HELP, [*ROWS, *options.COMMON], epilog=EXAMPLES)

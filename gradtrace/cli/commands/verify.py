@@ -15,9 +15,10 @@ from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import flag, section
 
 HELP = """Run the cells of a note in the order of the file, in one namespace, and compare what they print with what is
-recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, or Markdown. In Markdown
-the fence after a python fence is its record if it is bare or marked text, output or console; a block of >>> examples is
-run as doctest does. Other %magic and !shell lines are left out, and named.
+recorded there. FILE is a notebook (.ipynb), text with In [n]: cells, or Markdown.
+
+In Markdown the fence after a python fence is its record if it is bare or marked text, output or console; a block of
+>>> examples is run as doctest does. Other %magic and !shell lines are left out, and named.
 
 Each `$ gradtrace ...` in a block of a terminal, and each %%gradtrace cell, is run as a command line, without any
 rights: one that writes a file, or names limits or real PyTorch, is not run, and one that reads a file only if
@@ -26,10 +27,9 @@ rights: one that writes a file, or names limits or real PyTorch, is not run, and
 Numbers are compared as numbers, all else as text. Addresses may differ; so may random numbers, and what another
 version of PyTorch writes otherwise: both are named. The exit code is 1 if anything else differs or fails, or if nothing
 could be compared; with --strict, also if PyTorch writes it otherwise today. A cell whose record is an error that only a
-second run gives, and whose number says that there was one, is run twice.
+second run gives, and whose number says that there was one, is run twice."""
 
-\b
-Examples:
+EXAMPLES = """Examples:
   gradtrace verify note.md
   gradtrace verify notebook.ipynb --format json
   gradtrace verify note.md --update"""
@@ -78,4 +78,5 @@ command = command_of(
     HELP,
     [*OUTPUT, *options.format_of(), *options.LIMITS, *options.COMMON],
     [click.Argument(["file"])],
+    epilog=EXAMPLES,
 )

@@ -11,11 +11,12 @@ from gradtrace.cli.exits import Exit
 from gradtrace.cli.options import Request, section
 
 HELP = """Say why the gradient of NAME is what it is: None, zero, NaN, or its number; with the source lines that show
-it, and what to change. Without NAME say what is wrong in the run, most serious first: where the first NaN arose, a
-loop that diverges, gradients that accumulate, an optimiser that holds other tensors, and so on; then one line for each
-variable, those with the same reason a common one; of a training run without mistakes only a summary (--all shows
-every variable). For an expression backward is called; for a script only if it does
-so itself (or with --backward).
+it, and what to change. Without NAME say what is wrong in the run, most serious first.
+
+What may be wrong is where the first NaN arose, a loop that diverges, gradients that accumulate, an optimiser that
+holds other tensors, and so on. Then there is one line for each variable, those with the same reason a common one; of a
+training run without mistakes only a summary (--all shows every variable). For an expression backward is called; for a
+script only if it does so itself (or with --backward).
 
 Several .gt files are the ranks of one training under torchrun, and get one answer: which parameters were unused and
 on which ranks, whose values were not finite first, which rank took another branch, what should be equal and is not.

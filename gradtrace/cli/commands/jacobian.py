@@ -189,7 +189,7 @@ def chosen(
 
 
 def named_tensor(tensors: dict[str, Tensor], name: str, option: str) -> tuple[str, Tensor]:
-    """Return the whole name of a tensor, and the tensor; UsageError if there is no such tensor."""
+    """Return the whole name of a tensor, and the tensor; UsageError if it does not exist."""
     from gradtrace.views.names import full_name
 
     full = full_name(name, tensors, option)

@@ -199,7 +199,7 @@ def last_pass(trace: Trace) -> PassRecord:
     if not done:
         raise UsageError(
             "backward was not run, so there are no paths",
-            "leave out --no-backward, or let a leaf require grad",
+            "make a leaf with requires_grad=True",
         )
     return done[-1]
 

@@ -119,7 +119,7 @@ class Runner:
         if not any(root.requires_grad for root in roots):
             raise UsageError(
                 "the result does not require grad, so there is nothing to check",
-                "let a variable require grad (leave out --no-grad)",
+                hints.of_no_grad(self.request.inputs.no_grad),
             )
         if not self.vectors:
             return tuple(roots), None

@@ -16,9 +16,8 @@ FLAGS = {
     ),
     "Mismatch in shape: grad_output": "--grad-tensors takes a value of the output's shape",
     "element 0 of tensors does not require grad": "it depends on nothing that requires grad",
-    "One of the differentiated Tensors": "check --inputs and --no-grad",
-    "can't retain_grad on Tensor": "check --inputs and --retain-grad: only tensors that require "
-    "grad have gradients",
+    "One of the differentiated Tensors": "name only tensors that require grad",
+    "can't retain_grad on Tensor": "name only tensors that require grad",
 }
 ELEMENTWISE = {
     "max": "for each element: relu(x), clamp(x, min=0) or maximum(x, y)",
@@ -286,6 +285,11 @@ def of_module(name: str, text: str) -> str:
     otherwise = f"torch has no {name}.{function}; gradtrace ops lists the functions"
     elsewhere = torch_homes.of_name(function) or otherwise
     return torch_homes.needs_pytorch(function, (module,)) or elsewhere
+
+
+def of_no_grad(no_grad: Any) -> str:
+    """Return the hint for a result that depends on nothing that requires grad."""
+    return "leave out --no-grad" if no_grad else "make a leaf with requires_grad=True"
 
 
 def of_taken(name: str) -> str:

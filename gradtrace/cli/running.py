@@ -77,7 +77,8 @@ def executing(request: Request, tensors: dict[str, Tensor], options: RunOptions)
             )
             # without what only programs need: modules, scopes, output
             if is_expression(program.tree):
-                if "," in program.source.text and (number := hints.decimal_comma(program)):
+                # the values of variables are lists without variables
+                if program.inputs and (number := hints.decimal_comma(program)):
                     warnings.warn(f"a comma makes two values; {number} is one number", stacklevel=1)
                 with evaluating(program, tensors, options) as run:
                     yield run

@@ -63,7 +63,7 @@ class LossLevels:
         losses.append(loss)
         median, deviation = level_before(values, len(values))
         spread = max(deviation, SHARE * abs(median))
-        # No level is known yet, or most losses are 0.
+        # A level does not exist yet, or most losses are 0.
         if self.spike is None or self.left <= 0 or not spread > 0:
             return ""
         spread = max(spread, PART * (float(values.max()) - median))

@@ -61,8 +61,10 @@ SOURCES = {
     "a pair": ("", ["max(x * 2, 0)", "--x", "1,2"]),
     "without backward": ("", ["x * w", "--x", "1", "--w", "2", "--no-backward"]),
 }
-OPTION = re.compile(r"--(?!no-grad\b|inputs\b)[a-z-]+")
-VALUES = {"--retain-grad": "all", "--grad-tensors": "1,1", "--backward": "1"}
+OPTION = re.compile(r"--(?!inputs\b)[a-z-]+")
+LEFT_OUT = re.compile(r"[Ll]eave out (--[a-z-]+)")
+VALUES = {"--retain-grad": "all", "--grad-tensors": "1,1", "--backward": "1", "--no-grad": "x"}
+COMMANDS = ("eval", "jacobian", "hessian", "check", "paths", "plan", "stats", "trace")
 
 
 def offered(done, args):
@@ -73,26 +75,60 @@ def offered(done, args):
     return [option for option in dict.fromkeys(found) if option not in args]
 
 
-def followed(process, args, depth=4):
-    """Follow each offered option to its end; return the command lines that still fail there."""
-    done = process("eval", *args)
+def without(option, args):
+    """Return the arguments without an option and its value."""
+    at = args.index(option)
+    has_value = at + 1 < len(args) and not args[at + 1].startswith("--")
+    return [*args[:at], *args[at + 1 + has_value :]]
+
+
+def followed(process, command, args, depth=5, before=""):
+    """Follow each offered option to its end; return the command lines whose message is still the same, or that
+    advise an option that they do not have.
+    """
+    done = process(command, *args)
     assert "Traceback" not in done.stderr
-    options = offered(done, args)
-    if not options:
-        return [] if done.returncode == 0 else [(args, done.stderr)]
-    assert depth, f"the hints do not end: {args}"
-    failing = []
-    for option in options:
-        more = [option, VALUES[option]] if option in VALUES else [option]
-        failing += followed(process, [*args, *more], depth - 1)
-    return failing
+    message = done.stderr.partition("\n")[0]
+    if done.returncode and message == before:
+        return [(args, message)]
+    left_out = LEFT_OUT.findall(done.stderr)
+    if wrong := [option for option in left_out if option not in args]:
+        return [(args, wrong)]
+    steps = [without(option, args) for option in left_out]
+    for option in offered(done, args):
+        steps.append([*args, option, VALUES[option]] if option in VALUES else [*args, option])
+    if not steps and command == "eval" and done.returncode:
+        return [(args, done.stderr)]
+    assert depth or not steps, f"the hints do not end: {args}"
+    return [end for step in steps for end in followed(process, command, step, depth - 1, message)]
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_every_hint_that_names_an_option_works(process, here, name):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_hint_that_names_an_option_works(process, here, command, name):
     text, args = SOURCES[name]
     (here / "p.py").write_text(text)
-    assert followed(process, args) == []
+    if command != "eval" and "no such option" in process(command, *args).stderr:
+        pytest.skip("the command does not have the options of this source")
+    assert followed(process, command, args) == []
+
+
+@pytest.mark.parametrize("command", ["jacobian", "hessian", "check", "paths"])
+def test_an_option_that_was_not_given_is_not_to_be_left_out(process, here, command):
+    (here / "p.py").write_text("import torch\nx = torch.ones(2)\ny = (x * 2).sum()\n")
+    done = process(command, "p.py")
+    assert done.returncode == 2
+    assert "make a leaf with requires_grad=True\n" in done.stderr
+    done = process(command, "x * 2", "--x", "2", "--no-grad", "x")
+    assert "leave out --no-grad\n" in done.stderr or command == "paths"
+
+
+def test_a_hessian_names_an_output_that_can_be_chosen(process, here):
+    text = "import torch\nx = torch.ones(2, requires_grad=True)\ny = x * 2\nz = y.sum()\n(y, z)\n"
+    (here / "p.py").write_text(text)
+    assert "choose one with --output z" in process("hessian", "p.py").stderr
+    assert process("hessian", "p.py", "--output", "z").returncode == 0
+    assert "--output" not in process("hessian", "x * 2", "--x", "1,2").stderr
 
 
 def test_why_names_the_option_where_it_works(process, here):

@@ -44,9 +44,12 @@ def hessian_of(choice: Choice) -> Hessian:
             if others
             else f"{name} has the shape {tuple(out.shape)}"
         )
+        named = [by for by, t in choice.outputs if t.numel() == 1 and choice.bound.get(by) is t]
         raise UsageError(
             f"a Hessian is of one number, and {reason}",
-            "reduce it, as by .sum(), or choose with --output",
+            f"choose one with --output {named[0]}"
+            if named
+            else "reduce it to one number, as by .sum()",
         )
     if not out.requires_grad:
         raise UsageError(f"{name} does not require grad", "let a variable require grad")

@@ -129,6 +129,7 @@ class Choice(NamedTuple):
 
     outputs: list[tuple[str, Tensor]]
     wrt: list[tuple[str, Tensor]]
+    bound: dict[str, Tensor]  # what --output can name
 
 
 def at_the_end(
@@ -148,7 +149,10 @@ def at_the_end(
     recording = RunOptions(stdout=sys.stderr, record=Keeper, watcher=stop)
     with running.executing(request, tensors, recording) as run:
         state.set(watcher=None)
-        answer.append(work(chosen(session.boxed(run), tensors, stop, names(output), names(wrt))))
+        choice = chosen(session.boxed(run), tensors, stop, names(output), names(wrt))
+        if not choice.wrt:
+            raise UsageError("no variable requires grad", hints.of_no_grad(request.inputs.no_grad))
+        answer.append(work(choice))
     if not answer:
         raise UsageError(
             f"{request.program.source.name} ended itself while it was differentiated",
@@ -181,13 +185,11 @@ def chosen(
                 f"--wrt: {name} does not require grad", "let it require grad, or choose another"
             )
     leaves = [(name, t) for name, t in by_name.items() if t.is_leaf and t.requires_grad]
-    if not variables and not leaves:
-        raise UsageError("no variable requires grad", "leave out --no-grad")
-    return Choice(outputs, variables or leaves)
+    return Choice(outputs, variables or leaves, by_name)
 
 
 def named_tensor(tensors: dict[str, Tensor], name: str, option: str) -> tuple[str, Tensor]:
-    """Return the whole name of a tensor, and the tensor; UsageError if none has that name."""
+    """Return the whole name of a tensor, and the tensor; UsageError if it does not exist."""
     from gradtrace.views.names import full_name
 
     full = full_name(name, tensors, option)

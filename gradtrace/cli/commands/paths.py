@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradtrace.annotations import TYPE_CHECKING, Any
-from gradtrace.cli import options, output, session
+from gradtrace.cli import hints, options, output, session
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, choice, number, option, section
 from gradtrace.errors import UsageError
@@ -48,6 +48,13 @@ def paths(
     if symbolic is not None:
         derive(run, root, ends, symbolic)
         return
+    if not run.passes:
+        raise UsageError(
+            "backward was not run, so there are no paths",
+            "leave out --no-backward"
+            if request.how.no_backward
+            else hints.of_no_grad(request.inputs.no_grad),
+        )
     routes = [analysis.paths(run, root, leaf, max) for leaf in ends]
     if element is not None:
         routes = [analysis.at(route, element) for route in routes]

@@ -176,7 +176,7 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
     "G4": (
         "A graph that depends on values",
         "A graph that depends on values: two runs compared.",
-        "gradtrace diff - --x 3 --to x=6",
+        "gradtrace diff - --x 3 --set-b x=6",
         "y = x\nwhile y < 20:\n    y = y * 2\n",
     ),
     "G8 G10": (
@@ -222,8 +222,8 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
     ),
     "G14 G15": (
         "Dynamic beside static",
-        "Dynamic and static in two columns (T stands for a time).",
-        'gradtrace compare "(x+w)*(w+1)" --x 2 --w 1 --runs 100',
+        "The plan, then dynamic and static in two columns (T stands for a time).",
+        'gradtrace plan "(x+w)*(w+1)" --x 2 --w 1 --compare --runs 100',
         "",
     ),
     "G17": (
@@ -236,7 +236,7 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
     "G14 G4": (
         "A program without a static side",
         "A graph that depends on values has no static side, and the line that prevents it is named.",
-        "gradtrace compare - --x 3",
+        "gradtrace plan - --x 3 --compare",
         "y = x\nwhile y < 20:\n    y = y * 2\n",
     ),
     "I1 I5 I7": (

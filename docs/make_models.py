@@ -27,9 +27,7 @@ MODELS = [
 ]
 STYLES = ("data", "function", "autograd")
 PATIENCE = 60  # seconds
-CRASH = (
-    "crashes Graphviz"  # the embedded one, in some runs and not in others: the last size is kept
-)
+CRASH = "no picture: pygraphviz failed"  # the embedded one, in some runs and not in others: the last size is kept
 WIDTH, HEIGHT = 1600, 900
 HEAD = """# Twelve models
 

@@ -48,7 +48,7 @@ def reader(name: str, kind: str | None, stdin: Any) -> Any:
         raise UsageError(f"--data: no such file: '{name}'")
     if os.path.isdir(name) and kind is None:
         kind = "parquet"
-    kind = kind or of_name(name, "--data", "--from")
+    kind = kind or of_name(name, "--data", "--data-format")
     if kind in ARROW:
         from gradtrace.batch import arrow
 
@@ -121,6 +121,6 @@ def onto_stdout(kind: str) -> Any:
     if kind not in (*TEXT, "jsonl"):
         raise UsageError(
             f"{kind} cannot be written to a terminal or a pipe",
-            "name a file with -o, or --to csv|tsv|jsonl",
+            "name a file with -o, or --format csv|tsv|jsonl",
         )
     return SeparatedWriter(sys.stdout, TEXT[kind]) if kind in TEXT else LinesWriter(sys.stdout)

@@ -16,7 +16,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any, Callable, NoReturn, Sequen
 from gradtrace.cli import argv, hints, source
 from gradtrace.cli.command import HELP_ALL, HELP_NAMES, SourceCommand, read_program, start, words_of
 from gradtrace.cli.grants import forced
-from gradtrace.cli.options import GENERAL, LIMITING, VALUE_FORMATS, ToolOption
+from gradtrace.cli.options import GENERAL, LIMITING, ToolOption
 from gradtrace.errors import GradtraceError, UsageError
 from gradtrace.views.cells import harmless
 
@@ -315,11 +315,13 @@ def check_names(
     """Refuse a name that is neither an option nor a variable of the program `text`; NoSuchOption
     lists what exists.
     """
+    rows: list[Any] = ctx.command.params
+    formats = next((row.type.choices for row in rows if "--format" in row.opts), ())
     for group in groups:
         name = group[0].partition("=")[0]
         if not name.startswith("--") or name in arity or name[2:] in names:
             continue
-        if "--format" in arity and name[2:] in VALUE_FORMATS:
+        if name[2:] in formats:
             error = click.NoSuchOption(name, ctx=ctx)
             error.there = f"did you mean --format {name[2:]}?"  # type: ignore[attr-defined]
             raise error

@@ -98,7 +98,8 @@ def check_walls(walls: kernel.Walls, grants: Grants, args: list[str]) -> None:
     message = f"the kernel does not confine programs here: it has no {missing}"
     if broker.requires_wall(args):
         raise UsageError(
-            message, "gradtrace doctor shows the walls of this machine; leave out --require-wall"
+            message,
+            "gradtrace doctor shows how this machine confines programs; leave out --require-wall",
         )
     if not grants.own_text:
         from gradtrace.cli import report

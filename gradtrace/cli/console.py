@@ -36,7 +36,7 @@ COMMANDS = (
         "check",
         "diff",
     ),
-    *("plan", "compare"),
+    "plan",
 )
 # The tool's own options that ask for no right. Every other one is refused, so a new option is,
 # until it stands here.
@@ -51,6 +51,7 @@ HARMLESS = frozenset(
             "--color",
             "--color-by",
             "--columns",
+            "--compare",
         ),
         *(
             "--create-graph",
@@ -101,6 +102,7 @@ HARMLESS = frozenset(
             "--rtol",
             "--seed",
             "--set",
+            "--set-b",
             "--simple",
             "--size",
         ),

@@ -70,7 +70,8 @@ def inputs_of(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
         f"-s {text.partition('=')[0]}": text.partition("=")[2] for text in flags.get("set", ())
     }
     values |= {
-        f"--to {text.partition('=')[0]}": text.partition("=")[2] for text in flags.get("to") or ()
+        f"--set-b {text.partition('=')[0]}": text.partition("=")[2]
+        for text in flags.get("set_b") or ()
     }
     for option, text in values.items():
         if text.strip().startswith("@"):

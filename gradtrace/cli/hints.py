@@ -308,8 +308,6 @@ def of_option(name: str, options: Iterable[str], text: str) -> str:
     from gradtrace.program.notation import called_like_function
 
     if name == "--format":
-        if "--to" in options:
-            return "--to FORMAT says how rows are written: --to jsonl"
         return "the suffix of -o says it: -o FILE.svg" if "-o" in options else ""
     if taken := of_taken(name[2:]):
         return taken

@@ -167,10 +167,12 @@ INPUTS = section(
     ),
     number("--seed N", "Seed of random numbers (torch.manual_seed)."),
 )
+# of every command: `backward` is called on it, or it is differentiated, planned, computed by row
+RESULT = option("--output NAMES ...", "The tensors that are the result. Default: the last one.")
 BACKWARD = section(
     "Backward",
     *rare(
-        option("--output NAMES ...", "The tensors to call backward on. Default: the last one."),
+        RESULT,
         number("--backward N", "Call backward N times.", 1),
         flag("--no-backward", "Do not call backward."),
         flag("--retain-graph", "Keep saved values for another backward."),

@@ -12,7 +12,7 @@ from gradtrace.annotations import Any, Callable, Iterator
 from gradtrace.engine.data.higher import higher
 from gradtrace.engine.data.lazy import np
 
-NOT_DRAWN = "matplotlib is not installed: plotting calls do nothing"
+NOT_DRAWN = "matplotlib is not installed: plotting calls do nothing; pip install 'gradtrace[plot]'"
 PLOTTING = ("matplotlib", "mpl_toolkits", "seaborn")
 PROGRESS = ("tqdm",)
 TORCHVIZ = "torchviz"

@@ -122,7 +122,7 @@ def replayed(request: Any, status: Any) -> int:
     from gradtrace.torch.replay import named, replay
 
     try:
-        step = named(request.step, "--step") if request.step else None
+        step = named(request.step, "--step-function") if request.step else None
         model = named(request.model, "--model") if request.model else None
         outcome = replay(request.script, step, model)
     except UsageError as error:

@@ -29,7 +29,7 @@ from gradtrace.torch.samples import SampleWatch
 from gradtrace.views.cells import visible
 
 OTHER_LOSS = (
-    "the loss was computed by {}, and here it is the one that the model returns: --step "
+    "the loss was computed by {}, and here it is the one that the model returns: --step-function "
     "names another"
 )
 AVERAGED = (
@@ -40,7 +40,7 @@ SCALED = (
     "the step has a GradScaler: gradients that it has divided by its scale have other bits "
     "than before that"
 )
-STEP = "name a function step(model, batch) that calls backward: --step module:function"
+STEP = "name a function step(model, batch) that calls backward: --step-function module:function"
 
 
 class Replay(NamedTuple):

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import threading
+import zlib
 from contextlib import contextmanager, suppress
 
 from gradtrace.annotations import TYPE_CHECKING, Any, Iterator
@@ -94,12 +95,12 @@ def with_resolution(picture: bytes, dpi: int) -> bytes:
     """
     if not picture.startswith(b"\x89PNG"):
         return picture
-    from zlib import crc32
-
     per_metre = round(dpi / 0.0254).to_bytes(4, "big")
     chunk = b"pHYs" + per_metre + per_metre + b"\x01"
     end = HEADER_END
-    return picture[:end] + b"\0\0\0\x09" + chunk + crc32(chunk).to_bytes(4, "big") + picture[end:]
+    return (
+        picture[:end] + b"\0\0\0\x09" + chunk + zlib.crc32(chunk).to_bytes(4, "big") + picture[end:]
+    )
 
 
 def is_shrunk(picture: bytes) -> bool:

@@ -22,13 +22,13 @@ COMMANDS = {
     "diff": ("diff", "p.py", "e.txt"),
     "verify": ("verify", "n.md"),
     "plan": ("plan", "e.txt"),
-    "compare": ("compare", "e.txt", "--runs", "2"),
     "map": ("map", "m.txt", "--grid", "x=0:1:5"),
     "repl": ("repl",),
 }
 # These run a program in other ways than the command alone.
 MORE = {
     "graph": ("graph", "e.txt"),
+    "plan compared": ("plan", "e.txt", "--compare", "--runs", "2"),
     "page": ("page", "e.txt", "-o", "g.html"),
     "diff as svg": ("diff", "p.py", "e.txt", "-o", "g.svg"),
     "jacobian as npz": ("jacobian", "e.txt", "-o", "g.npz"),

@@ -98,7 +98,7 @@ def test_a_file_of_text_is_shared_out_by_bytes(cluster, tmp_path, kind):
         "out/",
         "--part-rows",
         "300",
-        "--to",
+        "--format",
         "jsonl",
         folder=tmp_path,
     )
@@ -134,7 +134,7 @@ def test_a_worker_is_killed_in_the_middle(cluster, tmp_path):
         "out/",
         "--part-rows",
         "50000",
-        "--to",
+        "--format",
         "npy",
         folder=tmp_path,
     )

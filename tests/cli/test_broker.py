@@ -106,6 +106,13 @@ def test_only_the_users_own_text_runs_without_the_split(args, splits, here, clea
     assert (done.stdout == "splits\n") is splits, done
 
 
+def test_doctor_names_the_extras_that_are_missing(process):
+    facts = json.loads(process("doctor", "--format", "json").stdout)["extras"]
+    lines = {line.split()[0]: line for line in process("doctor").stdout.splitlines()}
+    for package, extra in (("matplotlib", "plot"), ("pyarrow", "arrow"), ("sympy", "symbolic")):
+        assert (f"pip install 'gradtrace[{extra}]'" in lines[package]) is not facts[package]
+
+
 def test_doctor(process, clean):
     done = process("doctor")
     assert (

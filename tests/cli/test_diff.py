@@ -55,18 +55,18 @@ def test_two_programs(document, gt):
 
 
 def test_one_program_with_two_inputs(document, gt):
-    code, found = document("(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3")
+    code, found = document("(x+w)*(w+1)", "--x", 2, "--w", 1, "--set-b", "x=3")
     assert code == 1
     assert (found["first"]["kind"], found["operations"]) == ("input", [3, 3])
-    assert gt("diff", "(x+w)*(w+1)", "--x", 2, "--w", 1, "--to", "x=3").stdout.startswith(
+    assert gt("diff", "(x+w)*(w+1)", "--x", 2, "--w", 1, "--set-b", "x=3").stdout.startswith(
         "differ: an input: x\n"
     )
 
 
 def test_graphs_that_depend_on_values(document, gt):
-    _, found = document("-", "--x", 3, "--to", "x=6", input=LOOP)
+    _, found = document("-", "--x", 3, "--set-b", "x=6", input=LOOP)
     assert found["operations"] == [7, 5]
-    assert ("-", "y * 2 #1") in table(gt("diff", "-", "--x", 3, "--to", "x=6", input=LOOP))
+    assert ("-", "y * 2 #1") in table(gt("diff", "-", "--x", 3, "--set-b", "x=6", input=LOOP))
 
 
 def test_no_difference(document, gt):
@@ -95,12 +95,12 @@ def test_the_tolerance_can_be_given(document):
 
 
 def test_programs_with_other_variables(document):
-    code, found = document("x*w", "x*v", "--x", 2, "--w", 3, "--to", "v=3")
+    code, found = document("x*w", "x*v", "--x", 2, "--w", 3, "--set-b", "v=3")
     assert (code, found["verdict"]) == (0, "equal")
 
 
 def test_shapes_and_long_programs(document, gt):
-    _, found = document("x.sum()", "--x", "1,2", "--to", "x=1,2,3")
+    _, found = document("x.sum()", "--x", "1,2", "--set-b", "x=1,2,3")
     assert (found["first"]["kind"], found["first"]["relative"]) == ("shape", "Infinity")
     assert found["first"]["reason"] == "(2,) in A, (3,) in B"
     one = "y = x\n" + "y = y + 1\n" * 40 + "y = y * 2\n" + "y = y + 1\n" * 40
@@ -127,10 +127,10 @@ def test_steps(document, gt, here):
 
 
 def test_drawings(gt, here):
-    assert gt("diff", "-", "--x", 3, "--to", "x=6", "-o", "d.dot", input=LOOP).exit_code == 1
+    assert gt("diff", "-", "--x", 3, "--set-b", "x=6", "-o", "d.dot", input=LOOP).exit_code == 1
     text = (here / "d.dot").read_text()
     assert text.startswith("digraph diff {") and "#ffd6d6" in text and "3 → 6" in text
-    gt("diff", "x*x", "--x", 3, "--to", "x=6", "-o", "d.svg")
+    gt("diff", "x*x", "--x", 3, "--set-b", "x=6", "-o", "d.svg")
     assert "</svg>" in (here / "d.svg").read_text()
 
 
@@ -141,7 +141,7 @@ def test_what_is_refused(refusal):
         (("x*x", "x+x", "--x", 3, "--exact", "--rtol", 0.1), "--exact leaves no tolerance"),
         (("x*x", "x+x", "--x", 3, "--rtol", -1), "--rtol"),
         (("x*x", "x*v", "--x", 3), "no value for v"),
-        (("x*x", "--x", 3, "--to", "x=1", "-o", "d.txt"), "end it in .html, .svg"),
+        (("x*x", "--x", 3, "--set-b", "x=1", "-o", "d.txt"), "end it in .html, .svg"),
     ]:
         code, error = refusal("diff", *args)
         assert code == 2 and words in error

@@ -97,7 +97,7 @@ def test_answers(command):
 def test_tables(command, tmp_path):
     (tmp_path / "table.csv").write_text("x,w\n2,1\n3,4\n")
     rows = command(
-        "map", "z = (x+w)*(w+1)", "--data", "table.csv", "--to", "csv"
+        "map", "z = (x+w)*(w+1)", "--data", "table.csv", "--format", "csv"
     ).stdout.splitlines()
     assert rows[0].startswith("x,w,z") and rows[1].startswith("2,1,6.0")
 

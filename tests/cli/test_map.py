@@ -107,7 +107,7 @@ def test_vectors(answer):
     found = [
         json.loads(line)
         for line in answer(
-            "map", "(x*w).sum()", "--data", "-", "--from", "jsonl", input=lines
+            "map", "(x*w).sum()", "--data", "-", "--data-format", "jsonl", input=lines
         ).splitlines()
     ]
     assert found[0] == {"x": [1, 2], "w": 3, "y": 9.0, "dy/dx": [3.0, 3.0], "dy/dw": 3.0}
@@ -116,9 +116,9 @@ def test_vectors(answer):
         "(x*w).sum()",
         "--data",
         "-",
-        "--from",
+        "--data-format",
         "jsonl",
-        "--to",
+        "--format",
         "csv",
         "--keep",
         "none",
@@ -129,7 +129,15 @@ def test_vectors(answer):
 
 def test_infinities_and_nan_are_numbers(answer):
     text = answer(
-        "map", "1/x", "--data", "-", "--to", "jsonl", "--keep", "none", input="x\n0\nnan\n-inf\n"
+        "map",
+        "1/x",
+        "--data",
+        "-",
+        "--format",
+        "jsonl",
+        "--keep",
+        "none",
+        input="x\n0\nnan\n-inf\n",
     )
     assert [json.loads(line)["y"] for line in text.splitlines()] == ["Infinity", "NaN", -0.0]
 
@@ -280,7 +288,7 @@ def test_rows_that_are_no_rows_are_bad_rows(gt):
         "x*2",
         "--data",
         "-",
-        "--from",
+        "--data-format",
         "jsonl",
         "--on-error",
         "null",

@@ -149,7 +149,8 @@ def test_what_is_written_is_always_python(line):
         (["eval", "x=2; w=1; y=x*w"], "a constant has no gradient; write x: leaf = 2"),
         (["eval", "x.sum()", "--x", "data.npy"], "a file is written @data.npy"),
         (["graph", "x*x", "--x", "2", "--format", "svg"], "-o FILE.svg"),
-        (["map", "x*y", "--format", "json"], "--to jsonl"),
+        (["map", "x*y", "--format", "json"], "jsonl"),
+        (["map", "x*y", "--jsonl"], "did you mean --format jsonl?"),
     ],
 )
 def test_other_hints(refusal, args, hint):

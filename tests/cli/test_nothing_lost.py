@@ -81,7 +81,8 @@ def test_an_empty_file_and_a_device_may_be_written(process, here):
     (here / "g.svg").write_text("")
     assert process("graph", "x*x", "--x", 1, "-o", "g.svg").returncode == 0
     assert (
-        process("map", "x*x", "--grid", "x=1,2", "-o", "/dev/null", "--to", "csv").returncode == 0
+        process("map", "x*x", "--grid", "x=1,2", "-o", "/dev/null", "--format", "csv").returncode
+        == 0
     )
 
 

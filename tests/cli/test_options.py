@@ -248,13 +248,13 @@ OWN = {
         "--set": (("x*x", "x+x", "--x", "1"), ("--set", "x=3", "--x", "3")),
         "--params": (("w*2", "w*3"), ("--params", "p.json")),
         "--seed": (("randn(2).sum()", "rand(2).sum()", "--seed", "1"), ("--seed", "2")),
-        "--to": (("x*x", "--x", "3"), ("--to", "x=4")),
+        "--set-b": (("x*x", "--x", "3"), ("--set-b", "x=4")),
         "--step": (("train.py", "train.py"), ("--step", "1")),
         "--rtol": (("x*x", "x*x*1.01", "--x", "3"), ("--rtol", "0.1")),
         "--atol": (("x*x", "x*x*1.01", "--x", "3"), ("--atol", "1")),
         "--exact": (("x/3", "x*(1/3)", "--x", "5"), ("--exact",)),
         "-o": (("x*x", "x+x", "--x", "3"), ("-o", "d.svg")),
-        "--all": (("loop.txt", "--x", "1", "--to", "x=2"), ("--all",)),
+        "--all": (("loop.txt", "--x", "1", "--set-b", "x=2"), ("--all",)),
         "--format": (("x*x", "x+x", "--x", "3"), ("--format", "csv")),
     },
     "plan": {
@@ -262,13 +262,9 @@ OWN = {
         "--output": (("loop.txt", "--x", "1"), ("--output", "x")),
         "--fast-math": (("x*w + 0", "--x", "2", "--w", "1"), ("--fast-math",)),
         "--runs": (NOTES, ("--runs", "2")),
+        "--compare": (NOTES, ("--compare",)),
         "--format": (NOTES, ("--format", "dot")),
         "-o": (NOTES, ("-o", "p.svg")),
-        **STATIC,
-    },
-    "compare": {
-        "--runs": ((*NOTES, "--format", "json"), ("--runs", "2")),
-        "--format": (NOTES, ("--format", "json")),
         **STATIC,
     },
     "map": {
@@ -278,8 +274,8 @@ OWN = {
             name: (("x*2", "--data", "t.csv"), added)
             for name, added in {
                 "-o": ("-o", "out.csv"),
-                "--from": ("--from", "tsv"),
-                "--to": ("--to", "jsonl"),
+                "--data-format": ("--data-format", "tsv"),
+                "--format": ("--format", "jsonl"),
                 "--order": ("--order", "2"),
                 "--keep": ("--keep", "none"),
                 "--resume": ("--resume",),
@@ -301,7 +297,7 @@ OWN = {
     },
     "replay": {
         "--model": (("nowhere.gtc",), ("--model", "make")),
-        "--step": (("nowhere.gtc",), ("--step", "step:")),
+        "--step-function": (("nowhere.gtc",), ("--step-function", "step:")),
         "-o": (("nowhere.gtc",), ("-o", "a.html")),
         "--format": (("nowhere.gtc",), ("--format", "csv")),
     },
@@ -488,3 +484,17 @@ def test_an_option_that_is_also_a_files_name_is_refused(name, process, here):
     )
     assert process("run", f"./{name}").stdout == "it runs\n"
     assert process("run", "a.py", "--", name).stdout == "it runs\n"
+
+
+def test_an_option_means_one_thing():
+    """An option that several commands have takes the same kind of value in each."""
+    kinds = {}
+    for command in COMMANDS:
+        for param in cli.get_command(None, command).params:
+            for name in param.opts if param.param_type_name == "option" else ():
+                kinds.setdefault(name, {}).setdefault(param.metavar or "flag", []).append(command)
+    different = {name: found for name, found in kinds.items() if len(found) > 1}
+    assert {"--to", "--from", "--output"}.isdisjoint(different)
+    assert set(different.pop("--step")) == {"N", "N|all"}
+    assert set(different.pop("--order")) == {"N", "1|2"}
+    assert different.keys() <= {"-o", "--format", "--dtype", "--model", "--engine"}, different

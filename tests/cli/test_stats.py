@@ -19,9 +19,12 @@ loss.backward()
 
 
 @pytest.fixture
-def document(answer):
+def document(gt):
     def read(*args, **extra):
-        return json.loads(answer("stats", *args, "--format", "json", **extra))
+        done = gt("stats", *args, "--format", "json", **extra)
+        found = json.loads(done.stdout)
+        assert done.exit_code == (1 if found.get("bad") else 0)
+        return found
 
     return read
 
@@ -145,9 +148,9 @@ for step in range(30):
 """
 
 
-def test_a_loop_that_diverges(answer, here):
+def test_a_loop_that_diverges(gt, here):
     (here / "steep.py").write_text(DIVERGING)
-    said = answer("stats", "steep.py")
+    said = gt("stats", "steep.py").stdout
     lines = said.splitlines()
     assert len(lines) <= 60 and max(map(len, lines)) <= 85 and "…" not in said
     rows = [line.split() for line in lines[2:32]]
@@ -163,9 +166,9 @@ def test_a_loop_that_diverges(answer, here):
     assert "first bad node in forward: mse_loss on line 10" in said
 
 
-def test_a_loop_as_data(answer, here):
+def test_a_loop_as_data(gt, here):
     (here / "steep.py").write_text(DIVERGING)
-    found = json.loads(answer("stats", "steep.py", "--format", "json"))["training"]
+    found = json.loads(gt("stats", "steep.py", "--format", "json").stdout)["training"]
     assert (found["first_inf"], found["first_nan"], found["diverges"], found["step"]) == (
         4,
         5,
@@ -186,10 +189,11 @@ def test_a_loop_as_data(answer, here):
         "where": "forward", "label": "the loss", "op": "mse_loss", "what": "Inf", "line": 10
     }  # fmt: skip
     lines = [
-        json.loads(line) for line in answer("stats", "steep.py", "--format", "jsonl").splitlines()
+        json.loads(line)
+        for line in gt("stats", "steep.py", "--format", "jsonl").stdout.splitlines()
     ]
     assert [line["step"] for line in lines] == list(range(1, 31)) and lines[4]["loss"] == "NaN"
-    table = answer("stats", "steep.py", "--format", "csv").splitlines()
+    table = gt("stats", "steep.py", "--format", "csv").stdout.splitlines()
     assert len(table) == 31 and table[0].endswith("m.2.bias.grad_norm,m.2.bias.update")
 
 
@@ -306,3 +310,24 @@ def test_a_program_whose_parameters_have_no_shape_yet(gt, here, command):
         assert "No operation of these steps reads net.head.weight" in " ".join(
             result.stdout.split()
         )
+
+
+BAD_LOOP = """import torch
+w = torch.ones(2, requires_grad=True)
+for i in range(3):
+    (w * w).log().sum().backward()
+    with torch.no_grad():
+        w -= w.grad * (1 if i else 0.5)
+    w.grad = None
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["--anomaly"], ["--format", "json"], ["--step", "all"]])
+def test_nan_is_exit_code_1_in_every_form(gt, here, more):
+    (here / "bad.py").write_text(BAD_LOOP)
+    assert gt("stats", "log(x)", "--x", "-1", *more).exit_code == 1
+    assert gt("stats", "log(x)", "--x", "2", *more).exit_code == 0
+    assert gt("graph", "bad.py", "-o", "bad.gt").exit_code == 0
+    for source in ("bad.py", "bad.gt"):
+        assert gt("stats", source, *more).exit_code == 1
+        assert gt("eval", source).exit_code == gt("why", source).exit_code == 0

@@ -184,7 +184,7 @@ def test_a_closed_stream_is_nobodys(closed, tmp_path):
 def test_what_a_large_table_prints_arrives_whole(tmp_path):
     (tmp_path / "e.txt").write_text("x*x\n")
     done = subprocess.run(
-        [*COMMAND, "map", "./e.txt", "--grid", "x=0:1:400000", "--to", "jsonl"],
+        [*COMMAND, "map", "./e.txt", "--grid", "x=0:1:400000", "--format", "jsonl"],
         cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     lines = done.stdout.splitlines()

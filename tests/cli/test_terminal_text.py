@@ -53,7 +53,7 @@ COMMANDS = (
     ("graph", "r.gt", "--style", "function", "--all"),
     ("check", "r.gt"),
     ("plan", "r.gt"),
-    ("compare", "r.gt"),
+    ("plan", "r.gt", "--compare"),
     ("verify", "r.gt"),
     ("why", "r.gt", "no such name"),
     ("run", "r.gt"),

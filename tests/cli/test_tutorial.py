@@ -40,7 +40,7 @@ def test_the_answers_in_words_are_right(answer, here, program, change, command):
 
 @pytest.mark.slow
 def test_without_a_terminal_all_steps_from_one_on_are_printed(process):
-    done = process("tutorial", "--step", "6", input="")
+    done = process("tutorial", "--start", "6", input="")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Step 5 of" not in done.stdout and done.stdout.count("\nQuestion: ") == 2
     assert "loss is nan: softmax on line 6" in done.stdout and "\nAnswer: -inf\n" in done.stdout
@@ -50,7 +50,7 @@ def test_without_a_terminal_all_steps_from_one_on_are_printed(process):
     assert "\x1b" not in done.stdout
     assert (
         "\x1b[1mStep 7 of 7"
-        in process("tutorial", "--no-input", "--step", "7", "--color", "always").stdout
+        in process("tutorial", "--no-input", "--start", "7", "--color", "always").stdout
     )
 
 
@@ -60,7 +60,7 @@ def test_the_list_of_steps(answer):
 
 
 def test_a_step_that_is_not_there(refusal):
-    assert refusal("tutorial", "--step", "99") == (
+    assert refusal("tutorial", "--start", "99") == (
         2,
         f"gradtrace: no step 99; the tutorial has {len(STEPS)} steps; --list shows them\n",
     )
@@ -100,14 +100,14 @@ def test_at_a_terminal(at_terminal):
     t.say("\n")
     assert "The answer is MulBackward0." in t.until("Enter to run it> ")
     t.say("quit\n")
-    assert "gradtrace tutorial --step 4" in t.until("\0")
+    assert "gradtrace tutorial --start 4" in t.until("\0")
     assert t.end() == 0
 
 
 @pytest.mark.parametrize(("key", "code"), [("\x03", 130), ("\x04", 0)])
 def test_ctrl_c_and_ctrl_d_leave_with_the_way_back(at_terminal, key, code):
-    t = at_terminal("tutorial", "--step", "2", until="Enter to run it> ")
+    t = at_terminal("tutorial", "--start", "2", until="Enter to run it> ")
     t.say(key)
     said = t.until("\0", again=key)
-    assert "To go on from here: gradtrace tutorial --step 2" in said and "Traceback" not in said
+    assert "To go on from here: gradtrace tutorial --start 2" in said and "Traceback" not in said
     assert t.end() == code

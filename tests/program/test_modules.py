@@ -165,7 +165,9 @@ def without_packages(monkeypatch):
 
 def test_plotting_without_matplotlib_does_nothing(without_packages, modules, told):
     variables_of(PLOTTING)
-    assert told == ["matplotlib is not installed: plotting calls do nothing"]
+    assert told == [
+        "matplotlib is not installed: plotting calls do nothing; pip install 'gradtrace[plot]'"
+    ]
 
 
 def test_bars_without_tqdm_iterate(without_packages, modules, told):

@@ -207,7 +207,7 @@ def test_a_plain_loop_with_clipping_and_dropout(shell, tmp_path, how, name):
         path,
         "--model",
         "train:make",
-        "--step",
+        "--step-function",
         "train:again",
         "-o",
         "replay.gt",
@@ -224,7 +224,7 @@ def test_a_plain_loop_with_clipping_and_dropout(shell, tmp_path, how, name):
         path,
         "--model",
         "train:make",
-        "--step",
+        "--step-function",
         "train:again",
         "--format",
         "json",
@@ -280,7 +280,7 @@ def test_a_lightning_module_is_replayed_by_its_training_step(shell):
     path = os.path.join("capsules", "epoch-0-batch-3.gtc")
     assert f"{path} has the state before this step" in told
     replayed = shell(
-        "-m", "gradtrace", "replay", path, "--model", "train:Net", "--step", "train:again"
+        "-m", "gradtrace", "replay", path, "--model", "train:Net", "--step-function", "train:again"
     )
     assert (
         "loss: the same bits as in the capsule\ngradients: the same bits as in the capsule\n"
@@ -309,7 +309,14 @@ if __name__ == "__main__":
 def test_a_step_that_returns_no_loss_is_no_failure(shell):
     shell("train.py", text=LOSSLESS)
     replayed = shell(
-        "-m", "gradtrace", "replay", "step.gtc", "--model", "train:make", "--step", "train:step"
+        "-m",
+        "gradtrace",
+        "replay",
+        "step.gtc",
+        "--model",
+        "train:make",
+        "--step-function",
+        "train:step",
     )
     assert replayed.startswith("loss: not compared, since the capsule or the step here has no loss")
     assert "gradients: the same bits as in the capsule" in replayed

@@ -18,8 +18,7 @@ COMMANDS = {
     "map": "Compute value and gradients for every row of a table.",
     "jacobian": "Show all first derivatives as matrices.",
     "hessian": "Show all second derivatives of a number, and eigenvalues.",
-    "plan": "Show value and gradients as one static program.",
-    "compare": "Dynamic and static graph side by side.",
+    "plan": "Show the static graph of value and gradients; compare both kinds.",
     "tutorial": "Learn gradtrace in ten minutes, in the terminal.",
     "repl": "Type statements at a prompt, and ask questions about them.",
     "ops": "Describe an operator: forms, derivatives, kinks, an example.",
@@ -31,6 +30,6 @@ COMMANDS = {
 GROUPS = {
     "Learn": ("eval", "graph", "page"),
     "Debug my training": ("why", "diff", "verify", "stats", "ledger", "check", "trace", "replay"),
-    "Script a formula": ("run", "map", "jacobian", "hessian", "paths", "plan", "compare"),
+    "Script a formula": ("run", "map", "jacobian", "hessian", "paths", "plan"),
     "More": ("tutorial", "repl", "ops", "doctor", "completion"),
 }

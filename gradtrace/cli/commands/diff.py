@@ -7,7 +7,7 @@ from gradtrace.cli import options, output, session, source
 from gradtrace.cli.command import SourceCommand, parse
 from gradtrace.cli.commands.plan import draw
 from gradtrace.cli.exits import Exit
-from gradtrace.cli.options import Request, flag, number, option, section
+from gradtrace.cli.options import Request, flag, number, option, rare, section
 from gradtrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HELP = """Say whether two runs, A and B, are equal, or where they first differ. A run is a program, or a record of one
 (.gt), also of real PyTorch.
 
-One program may run with two inputs (--to gives the second run's). The variables' options hold for
+One program may run with two inputs (--set-b gives those of B). The variables' options hold for
 both.
 
 Operations are aligned by what they compute, so another way to compute the same is equal within the tolerance. Else the
@@ -31,7 +31,7 @@ within the tolerance, 1 if they differ."""
 
 EXAMPLES = """Examples:
   gradtrace diff "(x+w)*(w+1)" "x*w + x + w*w + w" --x 2 --w 1
-  gradtrace diff loop.py --x 1 --to x=3
+  gradtrace diff loop.py --x 1 --set-b x=3
   gradtrace diff old.gt new.gt -o diff.html
   gradtrace diff --engine torch before.py after.py --step 3"""
 PICTURES = ("dot", "svg", "png", "pdf")
@@ -50,7 +50,7 @@ def drawing(name: str) -> str:
 def diff(
     request: Request,
     words: tuple[str, ...],
-    to: tuple[str, ...],
+    set_b: tuple[str, ...],
     output_file: str | None,
     rtol: float | None,
     atol: float,
@@ -62,9 +62,9 @@ def diff(
 
     if exact and (rtol is not None or atol):
         raise UsageError("--exact leaves no tolerance", "leave out --rtol and --atol")
-    if not words and not to:
+    if not words and not set_b:
         raise UsageError(
-            "there is nothing to compare with", "give a second program, or --to NAME=VALUE"
+            "there is nothing to compare with", "give a second program, or --set-b NAME=VALUE"
         )
     tolerance = Tolerance(rtol, atol, exact)
     name = next(reversed(source.files()), request.program.source.name)
@@ -72,7 +72,7 @@ def diff(
     if len(words) > 1:
         return several(request, (name, first), words, tolerance, output_file)
     second = traced(
-        request, parse(source.read(words[0]), request.budget) if words else request.program, to
+        request, parse(source.read(words[0]), request.budget) if words else request.program, set_b
     )
     verdict = compare(first, second, tolerance)
     if output_file is None:
@@ -132,7 +132,7 @@ def several(
 
 def fitting(program: Program, inputs: options.Inputs) -> options.Inputs:
     """Return the given inputs that this program has; variables' own options become --set, which
-    --to overrides.
+    --set-b overrides.
     """
     names = {variable.name for variable in program.inputs}
     kept = [text for text in inputs.set if text.partition("=")[0] in names]
@@ -145,7 +145,7 @@ command = SourceCommand(
     "diff",
     diff,
     options.of_source(
-        section("Inputs", option("--to NAME=VALUE ...", "A variable's value in the second run.")),
+        section("Inputs", option("--set-b NAME=VALUE ...", "Set a variable of the second run, B.")),
         section(
             "Comparison",
             option("--step N", "Compare one step of the training loop.", check=options.step_of),
@@ -172,7 +172,7 @@ command = SourceCommand(
                 "output_file",
                 drawing,
             ),
-            flag("--all", "Show every tensor in the table."),
+            *rare(flag("--all", "Show every tensor in the table.")),
         ),
         options.INPUTS,
         options.BACKWARD,

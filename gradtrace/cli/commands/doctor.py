@@ -13,20 +13,21 @@ from gradtrace.cli import options, output
 from gradtrace.cli.clicked import command_of
 from gradtrace.cli.exits import Exit
 
-HELP = """Show the walls of this machine, which confine a stranger's program, and what else gradtrace finds here. The
+HELP = """Show how this machine confines a stranger's program, how it draws, and which extras are installed. The
 exit code is 1 if the kernel does not confine programs here."""
 
 EXAMPLES = """Examples:
   gradtrace doctor
   gradtrace doctor --format json"""
 
+# the packages of the extras, with what they are for and the name of the extra
 EXTRAS = {
-    "torch": "recorded runs of real PyTorch",
-    "matplotlib": "plots of programs",
-    "tensorboardX": "event files",
-    "pyarrow": "Parquet and Arrow",
-    "distributed": "map on a cluster",
-    "sympy": "paths --symbolic",
+    "torch": ("recorded runs of real PyTorch", "torch"),
+    "matplotlib": ("plots of programs", "plot"),
+    "tensorboardX": ("event files", "tensorboard"),
+    "pyarrow": ("Parquet and Arrow", "arrow"),
+    "distributed": ("map on a cluster", "dask"),
+    "sympy": ("paths --symbolic", "symbolic"),
 }
 
 
@@ -78,10 +79,16 @@ def text(facts: dict[str, Any]) -> str:
         ("seccomp", yes(facts["seccomp"], "which system calls may be made")),
         ("the kernel's wall", held if facts["confined"] else bare),
         ("drawing", facts["drawing"] or "no Graphviz: pip install pygraphviz"),
-        *((name, yes(there, EXTRAS[name])) for name, there in facts["extras"].items()),
+        *((name, extra(name, there)) for name, there in facts["extras"].items()),
     ]
     width = max(len(name) for name, _ in rows)
     return "".join(f"{name.ljust(width)}  {fact}\n" for name, fact in rows)
+
+
+def extra(package: str, there: bool) -> str:
+    """Return whether a package is installed; if not, how to install its extra."""
+    purpose, name = EXTRAS[package]
+    return yes(there, purpose) + ("" if there else f": pip install 'gradtrace[{name}]'")
 
 
 def yes(there: bool, meaning: str) -> str:

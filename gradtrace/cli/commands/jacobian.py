@@ -48,7 +48,7 @@ DERIVATIVES = section(
     option(
         "--wrt NAMES ...", "Differentiate by these tensors. Default: every leaf that requires grad."
     ),
-    option("--output NAMES ...", "Differentiate these tensors. Default: the result.", "result"),
+    options.RESULT._replace(names=["--output", "result"]),
 )
 OUTPUT = section(
     "Output",

@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
     @property
     def format(self) -> str | None:
-        """The format of the file: that of --from, else of its suffix; None if neither says it."""
+        """The format of the file: that of --data-format, else of its suffix; None if neither says it."""
         if self.from_ is not None or self.data in (None, "-"):
             return self.from_
         from gradtrace.batch import formats
@@ -97,7 +97,7 @@ class Target(NamedTuple):
         return (
             (source.format or "csv")
             if self.in_parts
-            else formats.of_name(self.output_file, "-o", "--to")
+            else formats.of_name(self.output_file, "-o", "--format")
         )
 
     def address(self, source: Source) -> str | None:
@@ -338,7 +338,9 @@ def division(table: Any, source: Source, part_rows: int) -> Table:
     if rows is not None:
         return Table(rows, part_rows)
     assert source.data is not None  # a file of text
-    quoted = (source.from_ or formats.of_name(source.data, "--data", "--from")) in formats.TEXT
+    quoted = (
+        source.from_ or formats.of_name(source.data, "--data", "--data-format")
+    ) in formats.TEXT
     rows, offsets = lines.ranges(source.data, part_rows, quoted)
     return Table(rows, part_rows, tuple(table.names), offsets)
 
@@ -391,10 +393,7 @@ TABLE = section(
         "The output; a name that ends in / is a folder of parts. Default: stdout.",
         "output_file",
     ),
-    option(
-        "--output NAMES ...",
-        "The tensors to compute, each with its gradients. Default: the last one.",
-    ),
+    options.RESULT,
     option(
         "--grad NAMES ...", "Variables to differentiate by, also constants. Default: the columns."
     ),
@@ -411,9 +410,15 @@ TABLE = section(
     ),
     *rare(
         choice(
-            "--from FORMAT", "The input's format. Default: by its suffix.", None, FORMATS, "from_"
+            "--data-format FORMAT",
+            "The input's format. Default: by its suffix.",
+            None,
+            FORMATS,
+            "from_",
         ),
-        choice("--to FORMAT", "The output's format. Default: by its suffix.", choices=FORMATS),
+        choice(
+            "--format FORMAT", "The output's format. Default: by its suffix.", None, FORMATS, "to"
+        ),
         choice(
             "--on-error fail|null|skip",
             "What to do with a row that lacks a number. Default: fail.",

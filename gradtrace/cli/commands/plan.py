@@ -10,7 +10,7 @@ from gradtrace.annotations import TYPE_CHECKING, Any
 from gradtrace.cli import options, output
 from gradtrace.cli.command import SourceCommand
 from gradtrace.cli.options import Request, flag, number, option, section
-from gradtrace.errors import UsageError
+from gradtrace.errors import UnsupportedError, UsageError
 
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
@@ -21,22 +21,34 @@ The passes fold constants, clear identities away, share common subexpressions an
 bit of any result; --fast-math allows what does. A variable that is not given is a scalar: the numbers do not matter to
 a plan, the shapes do. A Python if or while on a tensor cannot be frozen and is refused with its line.
 
+With --compare the program also runs as a dynamic graph, and both stand side by side: how often each was built and run,
+its time, its operations, and what it can and cannot do. Where Python's if or while looks at a tensor, the static side
+is left out, and the line that prevents it is named.
+
 Of a script that imports tensorflow, the static graph that it builds is shown."""
 
 EXAMPLES = """Examples:
   gradtrace plan "(x+w)*(w+1)"
-  gradtrace plan "(x+w)*(w+1)" --runs 100000
+  gradtrace plan "(x+w)*(w+1)" --x 2 --w 1 --compare
   gradtrace plan examples/black_scholes.txt --order 2 --format json
   gradtrace plan "(x+w)*(w+1)" -o plan.svg"""
 
 
 def plan(
-    request: Request, order: int, runs: int | None, fast_math: bool, output_file: str | None
+    request: Request,
+    order: int,
+    runs: int | None,
+    fast_math: bool,
+    compare: bool,
+    output_file: str | None,
 ) -> None:
     from gradtrace.static.passes import optimise
     from gradtrace.views import plan_text
 
     format = request.look.format
+    if compare:
+        compared(request, order, runs, fast_math, output_file)
+        return
     if request.program.imports("tensorflow"):
         static_graph(built(request), format, output_file)
         return
@@ -52,6 +64,41 @@ def plan(
         output.write(plan_text.render(optimised, len(recorded.steps)))
     if runs:
         output.write(repeated(optimised, tensors, runs))
+
+
+def compared(
+    request: Request, order: int, runs: int | None, fast_math: bool, output_file: str | None
+) -> None:
+    """Print the plan, then the dynamic and the static graph side by side."""
+    from gradtrace.cli import two_graphs
+    from gradtrace.static.passes import optimise
+    from gradtrace.views import plan_text
+
+    name = request.program.source.name
+    format = request.look.format
+    if request.program.imports("tensorflow"):
+        raise UsageError(
+            f"{name} builds its graph before it runs it, so it has no dynamic side",
+            "leave out --compare, or take an expression, or a script that imports torch",
+        )
+    if output_file is not None or format == "dot" or order != 1:
+        raise UsageError(
+            "--compare prints value and gradients as text or JSON",
+            "leave out -o, --format dot and --order",
+        )
+    try:
+        tensors, recorded = record(request, order)
+    except UnsupportedError as error:
+        two_graphs.dynamic_only(name, error, format)
+        return
+    sides = two_graphs.compare(tensors, recorded, fast_math, runs)
+    optimised = optimise(recorded, fast_math)
+    steps = len(recorded.steps)
+    if format == "json":
+        comparison = two_graphs.as_data(sides)
+        output.write_json({**plan_text.as_data(optimised, steps), "comparison": comparison})
+    else:
+        output.write(f"{plan_text.render(optimised, steps)}\n{two_graphs.text(sides)}")
 
 
 def record(request: Request, order: int) -> Any:
@@ -159,19 +206,24 @@ command = SourceCommand(
                 2,
                 1,
             ),
-            option("--output NAMES ...", "The tensors to plan. Default: the last one."),
+            options.RESULT,
             flag(
                 "--fast-math",
                 "Also rewrite what may change the last bits: x + 0, x * 0, x / c, (x * c) * d.",
             ),
-            number("--runs N", "Run the plan N times; show counters and time.", 1),
+            flag("--compare", "Show the dynamic graph and the static one too."),
+            number(
+                "--runs N",
+                "Run the plan N times; show counters and time. With --compare, both; default: 1000.",
+                1,
+            ),
         ),
         options.format_of(("table", "json", "dot")),
         section(
             "Output",
             option(
                 "-o FILE",
-                "Draw the plan to .svg, .png, .pdf or .dot, inputs at the bottom.",
+                "Draw the plan to .svg, .png, .pdf or .dot.",
                 "output_file",
                 suffix_of,
             ),

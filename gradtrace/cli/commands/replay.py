@@ -20,14 +20,14 @@ a guard with capsule="FOLDER", or by gradtrace.torch.capsule.
 
 The model is what FUNCTION returns, called without arguments, or a module of that name; without --model, a model of
 transformers is built from its configuration. The step is FUNCTION(model, batch), which computes the loss, calls
-backward and does what else comes before the update (zero_grad, clipping). Without --step the model is called with the
-batch, and the loss is the one that it returns, as in the Trainer of transformers; a loss that the Trainer computed
-otherwise needs --step. MODULE is imported from the current folder, with full rights, as under plain Python.
+backward and does what else comes before the update (zero_grad, clipping). Without --step-function the model is called
+with the batch, and the loss is the one that it returns, as in the Trainer of transformers; a loss that the Trainer
+computed otherwise needs --step-function. MODULE is imported from the current folder, with full rights, as under Python.
 
 The exit code is 1 if the bits differ. Without a loss that is one number the gradients alone are compared."""
 
 EXAMPLES = """Examples:
-  gradtrace replay step.gtc --model train:make_model --step train:step
+  gradtrace replay step.gtc --model train:make_model --step-function train:step
   gradtrace replay step.gtc --model train:make_model -o replay.gt
   gradtrace replay step.gtc --python ../env/bin/python"""
 
@@ -91,7 +91,12 @@ def record_name(name: str) -> str:
 STEP = section(
     "Step",
     option("--model MODULE:FUNCTION", "What returns the model.", check=function_name),
-    option("--step MODULE:FUNCTION", "The step, FUNCTION(model, batch).", check=function_name),
+    option(
+        "--step-function MODULE:FUNCTION",
+        "The step, FUNCTION(model, batch).",
+        "step",
+        function_name,
+    ),
     option("--python PATH", "The Python that has torch. Default: this one."),
 )
 OUTPUT = section(

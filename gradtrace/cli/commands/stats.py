@@ -31,7 +31,8 @@ its level; with -o a page of them, which is loaded again while training goes on.
 Several files are the ranks of one training under torchrun: run.rank*.gtlog show how far the ranks differ and which
 one left its level first, step.rank*.gt of a model sharded by FSDP2 the norms of whole parameters.
 
---anomaly shows only the first node that is not finite, forward and backward; the exit code is 1 if there is one.
+The exit code is 1 if a value or a gradient is NaN or infinite, in a program, a record or a log.
+--anomaly shows only the first node that is not finite, forward and backward.
 --summary shows the layers of the model as a forward pass calls them, of a loop its first step:
 output shapes, parameters (shared ones once), multiply-accumulates."""
 
@@ -85,7 +86,7 @@ def stats(
         view.render,
         statistics,
     )
-    return Exit.FAILED if anomaly and statistics.bad else Exit.OK
+    return Exit.FAILED if statistics.bad else Exit.OK
 
 
 def of_model(
@@ -151,7 +152,12 @@ def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None)
             "give one record, or why FILE FILE",
         )
     output.show(request.look, view.shards_text, view.shards_data, norms)
-    return Exit.OK
+    finite = all(is_finite(norm) for row in norms for norm in (row.norm, row.grad_norm))
+    return Exit.OK if finite else Exit.FAILED
+
+
+def is_finite(norm: float | None) -> bool:
+    return norm is None or norm - norm == 0
 
 
 def flight(log: FlightLog, look: Look, output_file: str | None) -> int:
@@ -178,7 +184,7 @@ def loop(trace: Trace, look: Look) -> int:
     with session.uncollected():
         training = analysis.training(trace)
     output.show(look, view.text, view.render, training)
-    return Exit.OK
+    return Exit.FAILED if any(row.bad is not None for row in training.rows) else Exit.OK
 
 
 command = SourceCommand(

@@ -27,12 +27,12 @@ from gradtrace.views import cells
 HELP = """Learn gradtrace in ten minutes: each step has a short text, a command to run or to change, its real output,
 and a question. Commands run in a temporary folder with the tutorial's programs.
 
-Ctrl-D, Ctrl-C or `quit` end it, and --step goes on from there. Where input or output is not a terminal, and with
+Ctrl-D, Ctrl-C or `quit` end it, and --start goes on from there. Where input or output is not a terminal, and with
 --no-input, all steps are printed with their outputs and answers."""
 
 EXAMPLES = """Examples:
   gradtrace tutorial
-  gradtrace tutorial --step 4
+  gradtrace tutorial --start 4
   gradtrace tutorial --no-input | less"""
 
 WIDTH = 80
@@ -70,7 +70,7 @@ class Tutorial:
             try:
                 self.step(current, STEPS[current - 1])
             except (Left, EOFError, KeyboardInterrupt) as end:
-                self.say(f"\nTo go on from here: gradtrace tutorial --step {current}")
+                self.say(f"\nTo go on from here: gradtrace tutorial --start {current}")
                 return Exit.INTERRUPTED if isinstance(end, KeyboardInterrupt) else Exit.OK
         self.say("\n" + END.rstrip())
         return Exit.OK
@@ -247,7 +247,7 @@ def tutorial(
 
 ROWS = section(
     "Tutorial",
-    number("--step N", "Start at step N. Default: 1.", 1),
+    number("--start N", "Start at step N. Default: 1.", 1, field="step"),
     flag("--list", "List the steps and exit.", "list_steps"),
     flag("--no-input", "Ask nothing: print all steps with their outputs and answers."),
 )

@@ -124,7 +124,7 @@ def conclusions(check: Check, left_out: int) -> Iterator[tuple[str, str]]:
 
 
 def blame(wrong: Wrong) -> str:
-    where = f" on line {wrong.span.where}" if wrong.span else ""
+    where = f" {wrong.span.at}" if wrong.span else ""
     if wrong.operand < 0:
         return f"the second derivative of {wrong.name}{where} is wrong"
     return (

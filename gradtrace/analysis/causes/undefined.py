@@ -572,7 +572,7 @@ def remedies_of_inf(
             :1
         ]
     if name == "exp" and met == "div":
-        return "torch.softmax(z, dim=1), which subtracts the maximum first", *within_domain(
+        return "torch.softmax(z, dim=-1), which subtracts the maximum first", *within_domain(
             facts, maker
         )[:1]
     if too_large(facts, maker):

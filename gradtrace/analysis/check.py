@@ -28,6 +28,11 @@ class Element(NamedTuple):
     left: float
     right: float
 
+    @property
+    def along(self) -> str:
+        """The direction of a second derivative in words; "" for a first one."""
+        return "a fixed vector" if self.order == 2 else ""
+
 
 class Wrong(NamedTuple):
     """An operation whose own derivative is wrong."""

@@ -195,14 +195,15 @@ class Facts:
         return Evidence(text, span, self.text.line(span), lead)
 
     def at_line(self, span: Span | None) -> str:
-        """Return " on line 3", or "" without a place; a line of a library is named by the program's
-        own.
+        """Return " on line 3", " at layers.py:3", or "" without a place; a line of a library is
+        named by the program's own.
         """
-        return "" if span is None else f" on line {self.where(span)}"
+        where = "" if span is None else self.where(span)
+        return where and f" {'on' if where.startswith('line ') else 'at'} {where}"
 
     def where(self, span: Span) -> str:
-        """Return the place of a line in words: "3", or "12, in BertModel (modeling_bert.py:130)" in
-        a library.
+        """Return the place of a line in words: "line 3", "layers.py:3", or in a library "line 12,
+        in BertModel (modeling_bert.py:130)".
         """
         return self.leads.get(span.where, span.where)
 
@@ -471,7 +472,7 @@ def is_finite(value: Value | None) -> bool:
 
 
 def own_lines(trace: Trace) -> dict[str, str]:
-    """Return, by the place of a library's line in words ("130 of modeling_bert.py"), the place to
+    """Return, by the place of a library's line in words ("modeling_bert.py:130"), the place to
     show for it. A line that several lines of the program lead to has none.
     """
     if not trace.files:
@@ -516,5 +517,5 @@ def lead_of(trace: Trace, operation: Operation, own: dict[Span, Span]) -> str:
         span = own.get(span, span) if span is not None else None
         if span is not None and not span.file:
             is_call = record.span == operation.span  # of a module of PyTorch
-            return str(span.line) if is_call else f"{span.line}, in {record.detail}"
+            return span.where if is_call else f"{span.where}, in {record.detail}"
     return ""

@@ -71,12 +71,12 @@ def common(paths: Sequence[str]) -> list[str]:
 
 def at_line(span: Span | None) -> str:
     """Return " on line 3", or "" without a place."""
-    return f" on line {span.where}" if span is not None else ""
+    return f" {span.at}" if span is not None else ""
 
 
 def on_line(span: Span | None) -> str:
     """Return "on line 3, " to begin a clause, or "" without a place."""
-    return f"on line {span.where}, " if span is not None else ""
+    return f"{span.at}, " if span is not None else ""
 
 
 def short_number(x: Any) -> str:

@@ -428,7 +428,7 @@ class RecordingBuilder(Builder):
         remarks = []
         for reason, places in sorted(self.rec.left_out.items()):
             spans = [span for place in places if (span := self.source.span(place)) is not None]
-            where = f", first on line {spans[0].where}" if spans else ""
+            where = f", first {spans[0].at}" if spans else ""
             remarks.append(
                 f"left out: {reason}{where}" + (f", {len(places)} times" if len(places) > 1 else "")
             )

@@ -89,8 +89,13 @@ class Span(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The place in words: "7" for line 7 of the program, or "7 of layers.py"."""
-        return f"{self.line} of {self.file}" if self.file else str(self.line)
+        """The place in words: "line 7" of the program, or "layers.py:7"."""
+        return self.short if self.file else f"line {self.line}"
+
+    @property
+    def at(self) -> str:
+        """The same with a preposition: "on line 7", or "at layers.py:7"."""
+        return f"{'at' if self.file else 'on'} {self.where}"
 
     @property
     def short(self) -> str:

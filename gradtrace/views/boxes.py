@@ -224,4 +224,4 @@ def amount(value: Value) -> str:
 
 
 def lines_of(span: Span | None) -> list[str]:
-    return [] if span is None else [f"line {span.where}"]
+    return [] if span is None else [span.where]

@@ -3,9 +3,11 @@
     element  order  analytic  numeric  error  verdict
 
 The JSON document has `schema` "gradtrace/check", `version`, passed, root, dtype, elements [{leaf,
-index, order, analytic, numeric, error, verdict, left, right}], wrong_operations [{name, custom,
-line, source, operand, element, analytic, numeric}], functions (the program's own that were
-checked), cuts (what cuts gradients on purpose), hidden_changes (of saved values), skipped.
+index, order, analytic, numeric, error, verdict, left, right, along}], wrong_operations [{name,
+custom, line, source, operand, element, analytic, numeric}], functions (the program's own that were
+checked), cuts (what cuts gradients on purpose), hidden_changes (of saved values), skipped. `along`
+is "a fixed vector" for order 2, which is the derivative of the gradient's product with one, and ""
+for order 1.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from gradtrace.views import layout, numbers, rows
 from gradtrace.views.cells import clip, visible
 from gradtrace.views.layout import Cell, LayoutOptions, dots, right
 
-COLUMNS = words("leaf index order analytic numeric error verdict left right")
+COLUMNS = words("leaf index order analytic numeric error verdict left right along")
 MANY = 20  # elements up to which all are shown
 ORDERS = {1: "1", 2: "2 along v"}
 ALONG = (
@@ -124,7 +126,7 @@ def conclusions(check: Check, left_out: int) -> Iterator[tuple[str, str]]:
 
 
 def blame(wrong: Wrong) -> str:
-    where = f" on line {wrong.span.where}" if wrong.span else ""
+    where = f" {wrong.span.at}" if wrong.span else ""
     if wrong.operand < 0:
         return f"the second derivative of {wrong.name}{where} is wrong"
     return (
@@ -138,7 +140,7 @@ def blame(wrong: Wrong) -> str:
 
 
 def render(check: Check, format: str) -> str:
-    body = [[e.leaf, ",".join(map(str, e.place)), *e[2:]] for e in check.elements]
+    body = [[e.leaf, ",".join(map(str, e.place)), *e[2:], e.along] for e in check.elements]
     return rows.write(
         rows.Results("gradtrace/check", document(check), "elements", COLUMNS, body), format
     )

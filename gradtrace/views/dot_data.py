@@ -138,7 +138,7 @@ def tensor_lines(board: Canvas, tensor: TensorRecord, made_by: str) -> list[Line
 
 def failed_lines(tensor: TensorRecord, theme: Theme) -> list[Line]:
     """Return the lines of a failed operation's node: its text, line and message."""
-    where = "" if tensor.span is None else f"line {tensor.span.where}"
+    where = "" if tensor.span is None else tensor.span.where
     said = wrap(visible(clip(tensor.grad_note, LONGEST_MESSAGE)), 44)
     return [
         boxes.title(tensor.label, None, theme),
@@ -206,7 +206,7 @@ def joined_heading(board: Canvas, tensor: TensorRecord, made_by: str) -> list[Li
 
 def facts(tensor: TensorRecord) -> list[str]:
     """Return all facts about a tensor, for its tooltip."""
-    lines = [tensor.label if tensor.span is None else f"{tensor.label}  (line {tensor.span.where})"]
+    lines = [tensor.label if tensor.span is None else f"{tensor.label}  ({tensor.span.where})"]
     others = [name for name in tensor.names if name != tensor.label]
     lines += [f"also named {', '.join(others)}"] if others else []
     if tensor.value is not None:

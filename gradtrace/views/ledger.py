@@ -79,7 +79,7 @@ def loss(source: Source, is_used: bool) -> str:
 
 
 def at(span: Span | None) -> str:
-    return "" if span is None else f" (line {span.where})"
+    return "" if span is None else f" ({span.where})"
 
 
 def end(row: LedgerRow) -> str:

@@ -236,9 +236,7 @@ def first_bad(trace: Trace) -> tuple[int | None, str]:
     bad = lasting(trace) if any(is_bad(tensor.value) for tensor in trace.tensors) else ()
     for tensor in trace.tensors:
         if tensor.id in bad and is_bad(tensor.value):
-            return tensor.id, "first NaN or Inf" + (
-                f", line {tensor.span.where}" if tensor.span else ""
-            )
+            return tensor.id, "first NaN or Inf" + (f", {tensor.span.where}" if tensor.span else "")
     for tensor in reversed(trace.tensors):
         if is_bad(tensor.grad):
             return tensor.id, "first NaN or Inf in a gradient"

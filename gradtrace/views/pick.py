@@ -217,7 +217,7 @@ def unknown(trace: Trace, text: str, option: str = "--get") -> UsageError:
     there = f"there are {', '.join([*names, 'root'])}"
     failure = trace.failure
     if failure is not None:
-        where = "" if failure.span is None else f" on line {failure.span.where}"
+        where = "" if failure.span is None else f" {failure.span.at}"
         there += f"; the program failed{where} with {failure.kind}: {failure.message}"
     return UsageError(f"{option}: no tensor '{text}' here", close(text, names) or there)
 

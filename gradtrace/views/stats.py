@@ -233,7 +233,7 @@ def anomalies(stats: Stats) -> list[tuple[str, str]]:
 
 
 def bad_text(bad: Bad) -> str:
-    where = f" on line {bad.span.where}" if bad.span else ""
+    where = f" {bad.span.at}" if bad.span else ""
     shown = "; ".join(f"{label} is {numbers.short(value)}" for label, value in bad.inputs)
     cause = (
         f"{bad.op}{where} makes {bad.label} not finite"

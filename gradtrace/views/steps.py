@@ -85,7 +85,7 @@ def sections(steps: Iterable[RunStep]) -> Iterator[tuple[str, list[Any]]]:
 
 def failed_lines(step: Failed, options: LayoutOptions) -> Iterator[str]:
     """Yield "failed, line 7: y = a @ b", its operands, and the message, in red."""
-    where = f", line {step.span.where}" if step.span else ""
+    where = f", {step.span.where}" if step.span else ""
     of = f" (of {', '.join(step.inputs)})" if step.inputs else ""
     said = f"{step.kind}: {step.message}" if step.message else step.kind
     for text in (f"failed{where}: {step.text}{of}", said):
@@ -110,7 +110,7 @@ def head(step: Started) -> str:
         or "an unnamed result"
     )
     method = "backward" if step.stores else "autograd.grad"
-    where = f", line {step.span.where}" if step.span else ""
+    where = f", {step.span.where}" if step.span else ""
     only = "" if step.inputs is None else f", for {', '.join(step.inputs)} alone"
     saved = (
         "the gradients' own graph is made"

@@ -81,7 +81,7 @@ def bad_text(bad: BadValue | None) -> str:
     """Return a bad value as text: "Inf in loss: mse_loss, line 9"."""
     if bad is None:
         return ""
-    where = f": {bad.op}, line {bad.span.where}" if bad.span is not None else ""
+    where = f": {bad.op}, {bad.span.where}" if bad.span is not None else ""
     before = " before the step" if bad.where == "parameter" else ""
     return f"{bad.what} in {bad.label}{before}{where}"
 

@@ -86,7 +86,7 @@ def evidence(item: Evidence, margin: int, width: int, options: LayoutOptions) ->
 
 
 def where(item: Evidence) -> str:
-    return f"line {item.place or item.span.where}" if item.span is not None and item.source else ""
+    return item.place or item.span.where if item.span is not None and item.source else ""
 
 
 # ---- the overview

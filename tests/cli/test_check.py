@@ -221,6 +221,10 @@ def test_a_second_derivative_is_labelled_as_one_along_a_vector(answer):
     ]
     assert "2 along v: the derivative of the gradient's product with one fixed vector v" in text
     assert "along v" not in answer("check", "x**3", "--x", 2)
+    table = answer("check", "x**3", "--x", 2, "--order", 2, "--format", "csv").splitlines()
+    assert [line.rpartition(",")[2] for line in table] == ["along", "", "a fixed vector"]
+    data = json.loads(answer("check", "x**3", "--x", 2, "--order", 2, "--format", "json"))
+    assert [e["along"] for e in data["elements"]] == ["", "a fixed vector"]
 
 
 def test_large_and_small_numbers(answer):

@@ -206,6 +206,13 @@ def test_lost_updates_name_the_command_that_measures_them(gt, here):
     )
 
 
+def test_the_advice_to_measure_updates_names_the_engine_of_the_run(by_engine, request):
+    text = (PROGRAMS / "below_spacing.py").read_text().replace("bfloat16", "half")
+    said = " ".join(by_engine("why", text).split())
+    engine = " --engine torch" if "[torch]" in request.node.name else ""
+    assert f"gradtrace why --precision{engine} compares each update with a wider type" in said
+
+
 IGNORED = """
 import torch
 from torch import nn

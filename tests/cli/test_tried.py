@@ -82,6 +82,21 @@ def test_a_bound_is_not_put_on_a_bound(gt):
     )
 
 
+@pytest.mark.parametrize(
+    ("dtype", "bound", "advised"),
+    [("float32", "max=100", 88), ("float64", "min=0, max=800", 709)],
+)
+def test_a_bound_of_exp_is_one_that_the_dtype_holds(gt, dtype, bound, advised):
+    program = (
+        f"import torch\nw = torch.tensor([3.0, 900.0], dtype=torch.{dtype}, requires_grad=True)\n"
+        f"loss = torch.exp(w.clamp({bound})).sum()\nloss.backward()\n"
+    )
+    said = " ".join(gt("why", "-", input=program).stdout.split())
+    assert f"To fix it (tried: the cause is gone then): - clamp(max={advised}) on line 3" in said
+    said = gt("why", "-", input=program.replace(f".clamp({bound})", "")).stdout
+    assert "dim=1" not in said and "torch.softmax(x, dim=-1)" in said  # of one dimension
+
+
 def test_an_argument_that_is_there_is_not_advised(gt):
     program = "import torch\nw = torch.ones(2, requires_grad=False)\nloss = (w * 2).sum()\nloss.backward()\n"
     answer = json.loads(gt("why", "-", "w", "--format", "json", input=program).stdout)["answers"][0]

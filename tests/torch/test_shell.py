@@ -230,7 +230,7 @@ def test_a_line_of_another_file_is_named(script):
     (folder / "neighbour.py").write_text(NEIGHBOUR.replace("VALUE > 7", "VALUE > 6"))
     done = gradtrace("why", "--engine", "torch", "train.py", cwd=folder, input="")
     assert done.returncode == 1
-    assert "detach() on line 5 of neighbour.py" in " ".join(done.stdout.split())
+    assert "detach() at neighbour.py:5" in " ".join(done.stdout.split())
 
 
 REFUSED = [

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from gradtrace.analysis.cause import Fix
 from gradtrace.analysis.facts import Facts
-from gradtrace.analysis.rewrites import arguments, expression, instead, operands
+from gradtrace.analysis.rewrites import arguments, expression, instead, operands, with_argument
 from gradtrace.analysis.terms import code_of, enclosed, named, operator, unit
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.record import Operation, Span
@@ -41,7 +41,7 @@ SAFE = function_table(
         "norm": ("torch.sqrt(({0} ** 2).sum() + 1e-12)",),
         "exp": (
             "torch.exp({0}.clamp(max=80))",
-            "in a softmax: subtract the maximum, or torch.softmax(x, dim=1)",
+            "in a softmax: subtract the maximum, or torch.softmax(x, dim=-1)",
         ),
     },
 )
@@ -52,6 +52,7 @@ BOUNDS = {
     "bfloat16": {"1e-6": "1e-2"},
     "float64": {"=80": "=700"},
 }
+LARGEST_EXP = {"float16": 11, "float64": 709}  # else 88
 # These are better than SAFE for an argument of 0, but do not help a negative one.
 SHIFTED = function_table(
     "analysis.causes.remedies.SHIFTED",
@@ -108,7 +109,7 @@ def within_domain(
     name = name or operator(operation)
     clamp = facts.maker(next(reversed(operation.tensors), None))
     if clamp is not None and operator(clamp).startswith("clamp"):
-        advice = [f"other bounds of {unit(facts, clamp)}, within the domain of {name}"]
+        advice = [bounded(facts, clamp, name)]
     else:
         advice = [written(facts, operation, template) for template in SAFE.get(name, (DEFAULT,))]
     if name not in SHIFTED or is_below:
@@ -116,6 +117,20 @@ def within_domain(
     clamped = advice[0]
     second = clamped if isinstance(clamped, Fix) else f"or {clamped}"
     return written(facts, operation, SHIFTED[name]), second
+
+
+def bounded(facts: Facts, clamp: Operation, name: str) -> str:
+    """Return the advice to give a clamp before an operator other bounds: of `exp` the largest whole
+    number that does not overflow.
+    """
+    words = f"other bounds of {unit(facts, clamp)}, within the domain of {name}"
+    call = expression(facts, clamp.span)
+    texts = [] if call is None else [word.arg for word in call.keywords]
+    if name != "exp" or not texts or len(call.args) > 1:
+        return words
+    dtype = facts.tensors[clamp.outputs[0]].dtype
+    new = f"max={LARGEST_EXP.get(dtype, 88)}"
+    return with_argument(facts, call, new, f"clamp({new}){facts.at_line(clamp.span)}") or words
 
 
 def for_dtype(facts: Facts, operation: Operation, advice: str) -> str:

@@ -102,11 +102,15 @@ def wrong_shape(facts: Facts, failure: Failure) -> Cause | None:
 
 
 def lines_made(facts: Facts, records: list[TensorRecord]) -> str:
-    """Return " (made on lines 3 and 5)" for the first two tensors; "" unless both lines are
-    recorded.
+    """Return " (made on lines 3 and 5)" or " (made at line 3 and layers.py:5)" for the first two
+    tensors; "" unless both places are recorded.
     """
     lines = [facts.where(span) for t in records[:2] if (span := made_at(facts, t)) is not None]
-    return f" (made on lines {' and '.join(lines)})" if len(lines) == 2 else ""
+    numbers = [line.removeprefix("line ") for line in lines if line.startswith("line ")]
+    joined = " and ".join(numbers if len(numbers) == 2 else lines)
+    return (
+        f" (made {'on lines' if len(numbers) == 2 else 'at'} {joined})" if len(lines) == 2 else ""
+    )
 
 
 def shape_evidence(facts: Facts, record: TensorRecord) -> Evidence:

@@ -251,10 +251,10 @@ def written(facts: Facts, operation: Operation, kind: str) -> Cause:
     else:
         name = f"the result of {operator(operation)}"
         advice = (f"write a number there in place of {kind}",)
-    line = "?" if operation.span is None else facts.where(operation.span)
+    where = "a line" if operation.span is None else facts.where(operation.span)
     return Cause(
         f"{kind} in data",
-        f"line {line} writes {kind} into {name}, before it is used",
+        f"{where} writes {kind} into {name}, before it is used",
         (facts.at(f"{name} holds {kind} from here on", operation.span),),
         advice,
     )
@@ -572,7 +572,7 @@ def remedies_of_inf(
             :1
         ]
     if name == "exp" and met == "div":
-        return "torch.softmax(z, dim=1), which subtracts the maximum first", *within_domain(
+        return "torch.softmax(z, dim=-1), which subtracts the maximum first", *within_domain(
             facts, maker
         )[:1]
     if too_large(facts, maker):

@@ -470,7 +470,7 @@ class Search:
             return ""
         name, operation = ("A", alone[0][0]) if alone[0] else ("B", alone[1][0])
         line = "" if operation.span is None else operation.span.where
-        return f"only {name} draws with {operation.name} (line {line})"
+        return f"only {name} draws with {operation.name} ({line})"
 
     def drawn(
         self,

@@ -62,10 +62,12 @@ def is_written_back(entry: ParameterEntry) -> bool:
     return bool(entry.writes) and (entry.has_moved or len(entry.writes) >= len(entry.updates))
 
 
-IN_SHORT = (
-    "keep the parameters in float32, and compute in the short type by autocast",
-    "gradtrace why --precision compares each update with a wider type",
-)
+IN_SHORT = "keep the parameters in float32, and compute in the short type by autocast"
+
+
+def in_short(facts: Facts) -> tuple[str, str]:
+    engine = " --engine torch" if facts.trace.engine else ""
+    return IN_SHORT, f"gradtrace why --precision{engine} compares each update with a wider type"
 
 
 def updates_show(ledger: Ledger) -> Iterator[Cause]:
@@ -106,7 +108,7 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
                 *evidence,
                 facts.at("most elements are the same before and after", optimiser.step_span),
             ),
-            IN_SHORT if dtype in SHORT else ("a larger learning rate",),
+            in_short(facts) if dtype in SHORT else ("a larger learning rate",),
             tensors=frozenset(entry.leaf for entry in lost),
         )
 

@@ -84,6 +84,29 @@ def test_a_named_gradient_gets_the_cause_of_the_run(ask):
     assert line in places(answer)
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "def adapt(m):\n    m[2] = nn.Linear(4, 1)\nadapt(net)\n",
+        "net[2].weight = nn.Parameter(torch.ones(1, 4))\n",
+        "setattr(net, '2', nn.Linear(4, 1))\n",
+    ],
+)
+def test_what_replaced_a_parameter_is_shown(answer, lines):
+    start = (
+        "import torch\nfrom torch import nn\n"
+        "net = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    )
+    loop = (
+        "for _ in range(3):\n    opt.zero_grad()\n    loss = (net(torch.ones(5, 2)) - 1).pow(2).mean()\n"
+        "    loss.backward()\n    opt.step()\n"
+    )
+    text = answer("why", "-", input=start + lines + loop)
+    replacing = next(line for line in lines.splitlines() if "nn." in line)
+    assert replacing.strip() in text and "net.2.weight is made here" in text
+
+
 def test_the_words_fit_80_columns_and_five_pieces_of_evidence(gt):
     for program, *_ in CAUSES.values():
         text = gt("why", "-", input=program).stdout

@@ -285,11 +285,16 @@ def left_out(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Caus
         if held
         else f"{optimiser.held} tensors, none of which gets a gradient"
     )
+    first = named(facts, mine[0])
+    evidence = [facts.at(f"this optimiser holds {own}, and not {first}", optimiser.span)]
+    span = facts.tensors[facts.tensors[mine[0]].first].span or facts.begun.get(mine[0])
+    if span is not None and span != optimiser.span:
+        evidence.append(facts.at(f"{first} is made here", span))
     return Cause(
         "other tensors",
         f"the optimiser{facts.at_line(optimiser.span)} does not hold "
         f"{'it' if len(mine) == 1 else 'them'}",
-        (facts.at(f"this optimiser holds {own}, and not {named(facts, mine[0])}", optimiser.span),),
+        evidence,
         (
             "give the optimiser these too, and make it after everything that adds or replaces "
             "parameters",

@@ -138,8 +138,6 @@ TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".npy", ".npz")
 # What a file is whose suffix, or whose first bytes, say that it is not a program.
 SUFFIXES = {
     **dict.fromkeys(TABLES, "data"),
-    **dict.fromkeys((".svg", ".png", ".pdf", ".gif", ".jpg", ".jpeg"), "a picture"),
-    ".html": "a page",
     ".ipynb": "a notebook",
     ".gtc": "a capsule",
     ".gtlog": "a flight log",

@@ -307,7 +307,10 @@ def test_a_trainer_of_trl_names_the_line_that_its_log_hides(tmp_path):
     assert found[-UPDATES + BAD - 1].isfinite()  # the logged loss of the bad step
     text = told.getvalue()
     assert f"gradtrace guard: step {BAD} of {UPDATES}: the loss is not finite; " in text
-    assert re.search(r"log\s+(at|on\s+line)\s", text) and "return loss - remainder.square().log()" in text
+    assert (
+        re.search(r"log\s+(at|on\s+line)\s", text)
+        and "return loss - remainder.square().log()" in text
+    )
     assert "another loss" not in text
 
 
@@ -384,7 +387,10 @@ def test_a_trainer_that_generates_its_batches_names_the_line_before_it_fails(tmp
     assert failed and same(found, wanted)
     text = told.getvalue()
     assert f"gradtrace guard: step {BAD} of {UPDATES}: the loss is not finite; " in text
-    assert re.search(r"log\s+(at|on\s+line)\s", text) and "return loss - remainder.square().log()" in text
+    assert (
+        re.search(r"log\s+(at|on\s+line)\s", text)
+        and "return loss - remainder.square().log()" in text
+    )
     assert "another loss" not in text and "sample" not in text
     assert text.endswith(
         f"training failed; step {BAD} of {UPDATES}: the loss is not finite (see above)\n"

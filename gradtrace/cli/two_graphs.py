@@ -90,7 +90,7 @@ def as_data(sides: Comparison) -> dict[str, Any]:
     }
 
 
-def text(sides: Comparison) -> str:
+def comparison_text(sides: Comparison) -> str:
     """Return the two sides as a table."""
     dynamic, static, building = sides
     ratio = dynamic.seconds / static.seconds

@@ -98,7 +98,7 @@ def compared(
         comparison = two_graphs.as_data(sides)
         output.write_json({**plan_text.as_data(optimised, steps), "comparison": comparison})
     else:
-        output.write(f"{plan_text.render(optimised, steps)}\n{two_graphs.text(sides)}")
+        output.write(f"{plan_text.render(optimised, steps)}\n{two_graphs.comparison_text(sides)}")
 
 
 def record(request: Request, order: int) -> Any:

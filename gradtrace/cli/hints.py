@@ -177,15 +177,16 @@ def kind_of(name: str, content: bytes) -> str:
     start = content[:2000]
     if start.startswith(b"PK\x03\x04") and b"/data.pkl" in start:
         return "a file of torch.save"
-    is_own = suffix_of(name) in (".py", ".txt", ".expr", ".gt") or start.startswith(
-        (b"PK\x03\x04", b"GTLOG ")
-    )
+    if suffix_of(name) in (".py", ".txt", ".expr", ".gt"):
+        return ""
+    if start.startswith((b"PK\x03\x04", b"GTLOG ")):
+        return ""
     lower = start.lstrip().lower()
     for begin, kind in STARTS.items():
-        if not is_own and (start.startswith(begin) or lower.startswith(begin)):
+        if start.startswith(begin) or lower.startswith(begin):
             return kind
     has_controls = not {*range(7), *range(14, 27)}.isdisjoint(start)
-    return "binary data" if has_controls and not is_own and not is_text(start) else ""
+    return "binary data" if has_controls and not is_text(start) else ""
 
 
 def is_text(start: bytes) -> bool:

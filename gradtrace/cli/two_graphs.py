@@ -18,6 +18,7 @@ from gradtrace.views.plan_text import aligned
 if TYPE_CHECKING:
     from gradtrace.engine import Tensor
     from gradtrace.errors import UnsupportedError
+    from gradtrace.static.plan import Plan
 
 RUNS = 1000  # of each side, unless --runs says otherwise
 
@@ -33,10 +34,11 @@ class Side(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Both ways of running a program, and the seconds that building the plan took."""
+    """Both ways of running a program, the optimised plan, and the seconds that building it took."""
 
     dynamic: Side
     static: Side
+    plan: Plan
     building: float
 
 
@@ -52,7 +54,7 @@ def compare(
     static = PlanProgram(plan)
     building = perf_counter() - start
     dynamic = timed(DynamicProgram(recorded, wanted), raws, count, len(recorded.steps))
-    return Comparison(dynamic, timed(static, raws, count, len(plan.steps)), building)
+    return Comparison(dynamic, timed(static, raws, count, len(plan.steps)), plan, building)
 
 
 def timed(program: Any, raws: list[Any], runs: int, operations: int) -> Side:
@@ -92,7 +94,7 @@ def as_data(sides: Comparison) -> dict[str, Any]:
 
 def comparison_text(sides: Comparison) -> str:
     """Return the two sides as a table."""
-    dynamic, static, building = sides
+    dynamic, static, _, building = sides
     ratio = dynamic.seconds / static.seconds
     equal = same(dynamic.values, static.values)
     return table(

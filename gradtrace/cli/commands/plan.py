@@ -71,7 +71,6 @@ def compared(
 ) -> None:
     """Print the plan, then the dynamic and the static graph side by side."""
     from gradtrace.cli import two_graphs
-    from gradtrace.static.passes import optimise
     from gradtrace.views import plan_text
 
     name = request.program.source.name
@@ -92,13 +91,12 @@ def compared(
         two_graphs.dynamic_only(name, error, format)
         return
     sides = two_graphs.compare(tensors, recorded, fast_math, runs)
-    optimised = optimise(recorded, fast_math)
     steps = len(recorded.steps)
     if format == "json":
         comparison = two_graphs.as_data(sides)
-        output.write_json({**plan_text.as_data(optimised, steps), "comparison": comparison})
+        output.write_json({**plan_text.as_data(sides.plan, steps), "comparison": comparison})
     else:
-        output.write(f"{plan_text.render(optimised, steps)}\n{two_graphs.comparison_text(sides)}")
+        output.write(f"{plan_text.render(sides.plan, steps)}\n{two_graphs.comparison_text(sides)}")
 
 
 def record(request: Request, order: int) -> Any:

@@ -4,6 +4,8 @@ from them.
 
 from __future__ import annotations
 
+from math import isfinite
+
 from gradtrace.annotations import TYPE_CHECKING
 from gradtrace.cli import options, output, session, source
 from gradtrace.cli.command import SourceCommand, parse
@@ -152,12 +154,8 @@ def of_ranks(request: Request, others: tuple[str, ...], output_file: str | None)
             "give one record, or why FILE FILE",
         )
     output.show(request.look, view.shards_text, view.shards_data, norms)
-    finite = all(is_finite(norm) for row in norms for norm in (row.norm, row.grad_norm))
-    return Exit.OK if finite else Exit.FAILED
-
-
-def is_finite(norm: float | None) -> bool:
-    return norm is None or norm - norm == 0
+    numbers = [n for row in norms for n in (row.norm, row.grad_norm) if n is not None]
+    return Exit.OK if all(map(isfinite, numbers)) else Exit.FAILED
 
 
 def flight(log: FlightLog, look: Look, output_file: str | None) -> int:

@@ -325,7 +325,9 @@ def check_names(
             error = click.NoSuchOption(name, ctx=ctx)
             error.there = f"did you mean --format {name[2:]}?"  # type: ignore[attr-defined]
             raise error
-        hint = hints.of_option(name, arity, text)
+        hint = hints.of_option(name, arity, text) or hints.of_other_commands(
+            name, owners(ctx, name)
+        )
         if hint:
             error = click.NoSuchOption(name, ctx=ctx)
             error.there = hint  # type: ignore[attr-defined]
@@ -338,6 +340,18 @@ def check_names(
         error = click.NoSuchOption(name, possibilities=[f"--{near}" for near in close], ctx=ctx)
         error.there = there_are(names)  # type: ignore[attr-defined]
         raise error
+
+
+def owners(ctx: click.Context, option: str) -> list[str]:
+    """Return the commands that have an option, in the order of the help."""
+    tool = ctx.find_root().command
+    names = tool.list_commands(ctx) if isinstance(tool, click.Group) else []
+    return [
+        name
+        for name in names
+        if (command := tool.get_command(ctx, name)) is not None
+        and any(option in parameter.opts for parameter in command.params)
+    ]
 
 
 def there_are(names: set[str]) -> str:

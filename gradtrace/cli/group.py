@@ -21,6 +21,10 @@ from gradtrace.cli.commands import COMMANDS, GROUPS
 from gradtrace.cli.exits import Exit
 from gradtrace.errors import UsageError
 
+# commands of earlier versions
+FORMER = {
+    "compare": "a dynamic beside a static graph: gradtrace plan SOURCE --compare; two programs: gradtrace diff A B"
+}
 EPILOG = "First steps: gradtrace tutorial. More about a command: gradtrace eval --help"
 
 
@@ -99,6 +103,8 @@ def _meant(name: str) -> str:
     """
     from difflib import get_close_matches
 
+    if name in FORMER:
+        return FORMER[name]
     close = get_close_matches(name, COMMANDS, 1)
     if close:
         return f"did you mean {close[0]}?"

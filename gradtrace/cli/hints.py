@@ -316,3 +316,11 @@ def of_option(name: str, options: Iterable[str], text: str) -> str:
         return f"π and the letters after it are one name; a product is pi*{text.strip()[1:]}"
     product = called_like_function(text, name[2:])
     return f"{name[2:]}(...) calls a function; a product is {product}" if product else ""
+
+
+def of_other_commands(option: str, owners: list[str]) -> str:
+    """Return the hint for an option that other commands have; "" if none has."""
+    if not owners:
+        return ""
+    more = " and others" if len(owners) > 3 else ""
+    return f"{option} is an option of {', '.join(owners[:3])}{more}"

@@ -193,6 +193,16 @@ def is_clicks(error: Exception) -> bool:
     return click is not None and isinstance(error, click.ClickException)
 
 
+# options of earlier versions
+RENAMED = {
+    "gradtrace map --to": "--format",
+    "gradtrace map --from": "--data-format",
+    "gradtrace diff --to": "--set-b",
+    "gradtrace replay --step": "--step-function",
+    "gradtrace tutorial --step": "--start",
+}
+
+
 def click_error(error: Any) -> Report:
     """Return the report of an error that click raised."""
     import click
@@ -200,6 +210,9 @@ def click_error(error: Any) -> Report:
     path = getattr(getattr(error, "ctx", None), "command_path", "gradtrace")
     close = getattr(error, "possibilities", None)
     unknown = isinstance(error, click.NoSuchOption)
+    renamed = RENAMED.get(f"{path} {error.option_name}") if unknown else None
+    if renamed is not None:
+        close = [renamed]
     message = f"no such option '{error.option_name}'" if unknown else error.format_message()
     message = message.rstrip(".").replace("\n", " ").replace("\t", " ")
     message = message[:1].lower() + message[1:]

@@ -10,7 +10,7 @@ import sys
 import weakref
 
 from gradtrace.annotations import Any, Callable, Iterator, NamedTuple
-from gradtrace.trace.holders import CONTAINERS, held_by, is_holder
+from gradtrace.trace.holders import CONTAINERS, OPAQUE, held_by, is_holder
 
 OPTIMIZED = 1  # of a code object: a function's, whose variables are no dict
 READING = frozenset(("locals", "vars"))  # functions that return the dict of a frame's variables
@@ -75,6 +75,8 @@ class FrameVariables:
             named: dict[str, Any] = {}
             holders: list[tuple[str, Any]] = []
             for name, value in local_variables(frame).items():
+                if id(type(value)) in OPAQUE:
+                    continue
                 is_module_or_leaf = self.is_named(value)
                 if not (is_module_or_leaf or is_holder(value)) or is_marked(marks, name, value):
                     continue

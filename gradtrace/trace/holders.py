@@ -7,7 +7,14 @@ held_by([("t", t)], is_wanted)  ->  ("t.net", module), ("t.layers[0]", module), 
 from __future__ import annotations
 
 from itertools import islice
-from types import GetSetDescriptorType, MemberDescriptorType, NoneType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    ModuleType,
+    NoneType,
+)
 
 from gradtrace.annotations import Any, Callable, Iterable, Iterator, deque
 
@@ -18,6 +25,8 @@ MOST = 20_000  # things that are neither numbers nor texts, at each depth
 SAMPLE = 100
 PLAIN_KEYS = (str, int, bool, float, NoneType)
 PLAIN = frozenset(map(id, (int, float, complex, str, bytes, bool, NoneType)))
+# most global variables of a program; they hold nothing that has a name of the program
+OPAQUE = PLAIN.union(map(id, (FunctionType, BuiltinFunctionType, ModuleType, type)))
 CONTAINERS = (list, tuple, dict, deque, set, frozenset)
 LIBRARIES = ("builtins", "torch", "gradtrace", "numpy", "IPython", "typing", "__future__")
 # what a class says of itself, without a call of a method of its metaclass
@@ -79,8 +88,10 @@ def is_holder(value: Any) -> bool:
 
 def container_of(kind: type) -> Any:
     """Return the container's class that a class is, or a subclass with its items; else None."""
-    base = next((container for container in CONTAINERS if issubclass(kind, container)), None)
-    if kind is base or base is None:
+    if not issubclass(kind, CONTAINERS):
+        return None
+    base = next(container for container in CONTAINERS if issubclass(kind, container))
+    if kind is base:
         return base
     method = "__getitem__" if "__getitem__" in OWN(base) else "__iter__"
     return base if defined(kind, method) is OWN(base)[method] else None

@@ -7,7 +7,7 @@ Both front ends use this module; a `Library` tells what their tensors and module
 from __future__ import annotations
 
 from gradtrace.annotations import Any, Callable, Iterator, Mapping, NamedTuple
-from gradtrace.trace.holders import held_by, items_of
+from gradtrace.trace.holders import OPAQUE, held_by, items_of
 
 
 def always(tensor: Any) -> bool:
@@ -32,11 +32,17 @@ class Names:
 
     def __init__(self, env: Mapping[str, Any], library: Library) -> None:
         self.library = library
-        self.variables = [(name, value) for name, value in env.items() if not is_of_python(name)]
+        self.variables = [
+            (name, value)
+            for name, value in env.items()
+            if id(type(value)) not in OPAQUE and not is_of_python(name)
+        ]
         wanted = held_by(
             self.variables, lambda value: library.is_tensor(value) or library.is_module(value)
         )
         self.held = list(wanted)
+        # what modules hold in plain lists and dicts
+        self.held_by_modules: list[tuple[str, Any]] = []
         self.modules = self.find_modules()
         self.parameters = [
             (f"{path}.{key}", tensor)
@@ -62,6 +68,7 @@ class Names:
         seen = {id(module) for _, module in modules}
         for path, module in modules:
             for key, value in unregistered(path, module):
+                self.held_by_modules.append((key, value))
                 if is_module(value):
                     modules += modules_below(key, value, seen)
         return modules
@@ -110,11 +117,7 @@ class Names:
             id(value) for _, value in self.variables if issubclass(type(value), (list, tuple, dict))
         }
         held = [(path, value, id(holder) in direct) for path, value, holder in self.held]
-        held += [
-            (key, value, False)
-            for path, module in self.modules
-            for key, value in unregistered(path, module)
-        ]
+        held += [(path, value, False) for path, value in self.held_by_modules]
         for path, value, is_direct in held:
             if not self.library.is_tensor(value) or not self.library.is_readable(value):
                 continue

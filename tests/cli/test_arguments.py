@@ -109,6 +109,25 @@ def test_unknown_names(refusal):
     assert "no such option '-z'" in refusal("eval", "-z", "x*2")[1]
 
 
+@pytest.mark.parametrize(
+    "args, hint",
+    [
+        (["compare", "a.py", "b.py"], "gradtrace plan SOURCE --compare"),
+        (["map", "x*x", "--to", "csv"], "did you mean --format?"),
+        (["replay", "step.gtc", "--step", "train:step"], "did you mean --step-function?"),
+        (
+            ["hessian", "x*x", "--x", "1", "--create-graph"],
+            "an option of eval, graph, page and others",
+        ),
+        (["plan", "x*x", "--x", "1", "--get", "x.grad"], "--get is an option of eval"),
+    ],
+)
+def test_names_of_other_commands_and_versions(refusal, args, hint):
+    code, message = refusal(*args)
+    assert code == 2 and hint in message
+    assert len(message.splitlines()) == 1
+
+
 def test_usage_errors(refusal):
     for args, words in [
         (["eval"], "no SOURCE given; give an expression, a file, or - for stdin"),

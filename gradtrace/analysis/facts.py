@@ -194,6 +194,12 @@ class Facts:
         lead = "" if span is None else self.leads.get(span.where, "")
         return Evidence(text, span, self.text.line(span), lead)
 
+    def statement(self, change: Change) -> str:
+        """Return the text of a write: the call, or the assignment to `.data`."""
+        if change.how == "data":
+            return self.text.line(change.span) or change.text
+        return change.text or change.how
+
     def at_line(self, span: Span | None) -> str:
         """Return " on line 3", " at layers.py:3", or "" without a place; a line of a library is
         named by the program's own.

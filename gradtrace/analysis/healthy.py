@@ -59,7 +59,7 @@ def changes(ledger: Ledger) -> Iterator[str]:
     counts: dict[tuple[str, str, bool], list[tuple[int, int]]] = {}
     for numbers, entries in groups.items():
         moved = [entry for entry in entries if entry.updates and not entry.is_still]
-        others = {write.text or write.how: write for entry in moved for write in entry.others}
+        others = {ledger.facts.statement(write): write for entry in moved for write in entry.others}
         calls = [
             f"{text}{ledger.facts.at_line(place_of(ledger.facts, write))}"
             for text, write in list(others.items())[:2]

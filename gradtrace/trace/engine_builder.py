@@ -66,7 +66,7 @@ class EngineBuilder(Builder):
         }
         self.read_values(entries)
         changed = bool(self.events.changed)
-        self.owners = Owners(entries if changed else ())
+        self.owners = Owners(entries if changed else (), self.events.changed)
         self.operation_ids = {index: i for i, index in enumerate(self.indices)} if changed else {}
 
     @lazy
@@ -266,7 +266,7 @@ class Owners:
     gradient's storage.
     """
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[Entry], changes: Sequence[ChangeEvent]) -> None:
         self.tensors: dict[int, list[int]] = {}
         self.storages: dict[int, list[int]] = {}
         self.grads: dict[int, list[int]] = {}
@@ -280,6 +280,11 @@ class Owners:
             if grad is not None:
                 self.grads.setdefault(id(storage_of(grad._data)), []).append(entry.id)
                 self.grads.setdefault(id(grad), []).append(entry.id)
+        # a tensor and a storage that it had until `.data` was set
+        self.former = {
+            (id(tensor), id(storage))
+            for tensor, storage, _ in (event.tensors for event in changes if event.how == "data")
+        }
 
     def written(self, event: ChangeEvent) -> tuple[Group, bool]:
         """Return the ids of the tensors that a change wrote to, and whether it wrote to their
@@ -290,7 +295,8 @@ class Owners:
         owners = self.grads.get(id(tensor), [])
         if storage is not None:
             owners = owners or self.grads.get(id(storage), [])
-            of_storage = self.storages.get(id(storage), [])
+            if (id(tensor), id(storage)) not in self.former:
+                of_storage = self.storages.get(id(storage), [])
         if leaf is not None:
             owners = owners or self.tensors.get(id(leaf), [])
         ids = owners or of_storage or self.tensors.get(id(tensor), [])

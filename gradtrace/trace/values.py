@@ -30,7 +30,7 @@ def remembered(fact: Callable[..., T]) -> Callable[..., T]:
 
     def call(value: Value, *args: Any) -> T:
         array = value.elements
-        if getattr(array, "nbytes", 0) <= SMALL:
+        if array is None or getattr(array, "nbytes", 0) <= SMALL:
             return fact(value, *args)
         key = id(array)
         reference, facts = _FACTS.get(key, (None, {}))

@@ -15,6 +15,8 @@ PROGRAMS = Path(__file__).parents[1] / "threads" / "laws"
 ANSWERS = {
     "backward_twice": ("backward twice", 12),
     "below_spacing": ("updates lost", 12),
+    "below_spacing_by_hand": ("updates lost", 12),
+    "below_spacing_data": ("updates lost", 11),
     "cleared_micro_batches": ("cleared early", 7),
     "clip_after_step": ("idle clip", 15),
     "closure_adds_up": ("closure accumulates", 12),
@@ -185,6 +187,14 @@ def test_the_books_of_a_step(gt):
     assert weight["norm"] > 0 and 0 < weight["change"] < 0.1
     shown = gt("ledger", path, "net.bias").stdout
     assert "3 of 4 passes cleared" in shown and "net.weight" not in shown
+
+
+def test_the_books_of_a_parameter_whose_data_is_set(ask):
+    path = str(PROGRAMS.parents[1] / "healthy" / "programs" / "data_assigned.py")
+    printed = ask("ledger", path, "--format", "json")
+    rows = json.loads(printed[printed.index('{"schema"') :])["parameters"]
+    books = {row["name"]: (row["by"], round(row["change"], 2), row["writes"]) for row in rows}
+    assert books == {"net.weight": ("opt", 0.08, []), "net.bias": ("opt", 0.52, [])}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from gradtrace.analysis.ledger.gradients import CLEARED, LEFT
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import SHORT, named, optimiser_name
 from gradtrace.analysis.words import folded
-from gradtrace.annotations import Any, Iterator, Sequence
+from gradtrace.annotations import Any, Iterable, Iterator, Sequence
 from gradtrace.trace.record import BackwardStep, OptimiserRecord, Value
 
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
@@ -42,7 +42,7 @@ def updates_stay(ledger: Ledger) -> Iterator[Cause]:
     optimiser = facts.trace.optimisers[back[0].holders[0]]
     yield Cause(
         "updates undone",
-        f"{write.text or write.how}{facts.at_line(write.span)} brings the old values back after "
+        f"{facts.statement(write)}{facts.at_line(write.span)} brings the old values back after "
         f"each step{facts.at_line(optimiser.step_span)}: {name} end{'s' * (len(back) == 1)} as "
         f"{'it' if len(back) == 1 else 'they'} began",
         (
@@ -74,22 +74,13 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
     """A step moves a parameter by more than its spacing, so that the parameter changes."""
     facts = ledger.facts
     for number, optimiser in enumerate(facts.trace.optimisers):
-        held = [
-            entry
-            for entry in ledger.trained
-            if number in entry.holders and not entry.writes and len(entry.used) > 1
-        ]
-        norms = [(entry, [*map(norm_after, entry.used)]) for entry in held]
-        norms = [(entry, own) for entry, own in norms if is_moved(entry, own)]
-        # what is small beside the others' gradients is what is left of terms that cancel
-        least = NOISE * max((max(own) for _, own in norms), default=0.0)
-        shares = [(entry, share_kept(entry, own)) for entry, own in norms if max(own) > least]
-        lost = [entry for entry, share in shares if share > MOST_KEPT]
+        lost, share = lost_updates(
+            entry for entry in ledger.trained if number in entry.holders and not entry.writes
+        )
         rates = [rate for _, rate in optimiser.rates] or [optimiser.lr or 0.0]
-        if not lost or max(rates) == 0 or 2 * len(lost) < len(shares):
+        if not lost or max(rates) == 0:
             continue
         dtype = lost[0].values[-1].dtype
-        share = max(share for _, share in shares)
         schedule = schedule_of(facts, optimiser)
         rate = f"lr={rates[0]:g}"
         evidence = [facts.at(f"the optimiser has {rate}", optimiser.span)]
@@ -111,6 +102,44 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
             in_short(facts) if dtype in SHORT else ("a larger learning rate",),
             tensors=frozenset(entry.leaf for entry in lost),
         )
+    yield from written_updates_show(ledger)
+
+
+def written_updates_show(ledger: Ledger) -> Iterator[Cause]:
+    """The same of a statement that moves a parameter along its gradient."""
+    facts = ledger.facts
+    lost, share = lost_updates(
+        entry
+        for entry in ledger.parameters.values()
+        if not entry.holders and len(entry.values) == len(entry.used) + 1
+    )
+    if lost:
+        dtype = lost[0].values[-1].dtype
+        write = lost[0].writes[-1]
+        yield Cause(
+            "updates lost",
+            f"{facts.statement(write)}{facts.at_line(write.span)} leaves {share:.0%} of the "
+            f"elements of {labels(facts, lost)} as they are: the change is smaller than the "
+            f"spacing of {dtype}, which keeps {digits(dtype)} digits",
+            (facts.at("most elements are the same before and after", write.span),),
+            in_short(facts) if dtype in SHORT else ("a larger learning rate",),
+            tensors=frozenset(entry.leaf for entry in lost),
+        )
+
+
+def lost_updates(entries: Iterable[ParameterEntry]) -> tuple[list[ParameterEntry], float]:
+    """Return the entries whose elements most updates leave as they are, and the largest share; none
+    if they are less than half of those that get gradients.
+    """
+    used = [(entry, [*map(norm_after, entry.used)]) for entry in entries if len(entry.used) > 1]
+    norms = [(entry, own) for entry, own in used if is_moved(entry, own)]
+    # what is small beside the others' gradients is what is left of terms that cancel
+    least = NOISE * max((max(own) for _, own in norms), default=0.0)
+    shares = [(entry, share_kept(entry, own)) for entry, own in norms if max(own) > least]
+    lost = [entry for entry, share in shares if share > MOST_KEPT]
+    if not lost or 2 * len(lost) < len(shares):
+        return [], 0.0
+    return lost, max(share for _, share in shares)
 
 
 def share_kept(entry: ParameterEntry, norms: Sequence[float]) -> float:

@@ -134,7 +134,7 @@ def of_one_state(ledger: Ledger) -> Iterator[Cause]:
         yield Cause(
             "mixed gradients",
             f"each step adds gradients of two states of the parameters: those of backward"
-            f"{facts.at_line(before.span)}, from before {between.text or between.how}"
+            f"{facts.at_line(before.span)}, from before {facts.statement(between)}"
             f"{facts.at_line(between.span)} changes {name}, and those of backward"
             f"{facts.at_line(after.span)}, from after it",
             (

@@ -42,7 +42,7 @@ def copies_differ(ledger: Ledger) -> Iterator[Cause]:
         onto = "onto" if operation.name == "copy_" else "to"
         yield Cause(
             "copied onto itself",
-            f"{change.text or change.how}{facts.at_line(change.span)} {how} {name} {onto} itself, "
+            f"{facts.statement(change)}{facts.at_line(change.span)} {how} {name} {onto} itself, "
             f"and nothing earlier comes back{two_names(facts, held)}",
             (facts.at("the numbers stay as they are", change.span),),
         )
@@ -82,7 +82,7 @@ def additions_return(ledger: Ledger) -> Iterator[Cause]:
             labels = [facts.tensors[entry.leaf].label for entry in entries]
             yield Cause(
                 "addition stays",
-                f"{change.text or change.how}{facts.at_line(span)} changes "
+                f"{facts.statement(change)}{facts.at_line(span)} changes "
                 f"{folded(labels, 'parameters')} in each step, and nothing takes that back",
                 (facts.at("changed here, beside the optimiser's steps", span),),
             )
@@ -112,7 +112,7 @@ def writes_read(ledger: Ledger) -> Iterator[Cause]:
             source = operation.tensors[0] if operation.tensors else min(held)
             yield Cause(
                 "unread write",
-                f"{change.text or change.how}{facts.at_line(change.span)} writes to "
+                f"{facts.statement(change)}{facts.at_line(change.span)} writes to "
                 f"{named(facts, source)}, which {results[0].name}{facts.at_line(results[0].span)} "
                 "has computed from parameters, and nothing reads it afterwards",
                 (facts.at("the parameters stay as they are", change.span),),

@@ -107,7 +107,7 @@ def name_of(change: Change) -> str:
 def user(ledger: Ledger, entry: ParameterEntry, gradient: GradientEntry) -> str:
     assert gradient.end is not None
     if gradient.end.how != "step" or not entry.holders:
-        return gradient.end.text or gradient.end.how
+        return ledger.facts.statement(gradient.end)
     number = entry.holders[0] if gradient.end.optimiser is None else gradient.end.optimiser
     return optimiser_name(ledger.facts, ledger.facts.trace.optimisers[number])
 
@@ -116,7 +116,10 @@ def change_of(entry: ParameterEntry, gradient: GradientEntry) -> float | None:
     """Return how far the update with a gradient moved a parameter, relative to its norm."""
     if gradient.fate != USED:
         return None
-    ends = [group[0].end for group in sums(entry.gradients)]
+    ends: list[Change | None] = [group[0].end for group in sums(entry.gradients)]
+    changes = sorted((*entry.updates, *entry.writes), key=lambda c: (c.after, c.after_steps))
+    if len(entry.versions) == len(changes) + 1:  # each of them made a version
+        ends = list(changes)
     place = next(i for i, end in enumerate(ends) if end is gradient.end)
     versions = entry.versions[-len(ends) - 1 :]
     return update_of(versions[place], entry.versions) if place < len(versions) else None

@@ -78,7 +78,7 @@ def quantity(
         return []  # its shape is all that is known
     written = written_out(value)
     if written is not None:
-        return [pair(name, Words(written, TEXT_SIZE, color), Words(after, color=color))]
+        return [pair(name, Words(written, TEXT_SIZE, color), Words(after, TEXT_SIZE, color))]
     strip = numbers.sparkline(value)
     below = Words(extent(value), color=color)
     return (
@@ -171,9 +171,9 @@ def gradient_text(tensor: TensorRecord, flowed: Value | None, detail: bool) -> s
     return shown if tensor.grad is not None else f"({shown})"
 
 
-def shape_change(before: Value | None, after: Value | None) -> str:
-    """Return "400 → 120" if one dimension differs between an input and its result, or the channels
-    of images do; else "".
+def shape_change(before: Value | None, after: Value | None, features: int | None = None) -> str:
+    """Return "400 → 120" of the dimension `features`; without it, if one dimension differs between
+    an input and its result, or the channels of images do; else "".
     """
     if before is None or after is None or len(before.shape) != len(after.shape):
         return ""
@@ -181,6 +181,8 @@ def shape_change(before: Value | None, after: Value | None) -> str:
     differ = [(a, b) for a, b in sizes if a != b]
     if len(differ) > 1 and len(sizes) >= IMAGES:
         differ = [(a, b) for a, b in sizes[1:2] if a != b]
+    if features is not None and len(sizes) > 1:
+        differ = [sizes[features]]
     return f"{differ[0][0]:,} → {differ[0][1]:,}" if len(differ) == 1 else ""
 
 

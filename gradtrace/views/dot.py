@@ -43,7 +43,8 @@ PORTS = {"right": ("e", "w"), "down": ("s", "n"), "up": ("n", "s")}  # where wir
 DEEPEST = 6  # frames of open scopes within one another
 LARGE, HUB = 300, 6  # nodes of a large graph; edges of a leaf that are too many there
 HUGE = 800  # nodes from which on a layout as it comes is good enough
-FLAT_MARGINS = {"cds": "0.22,0.1", "box3d": "0.12,0.08"}  # shapes that take space from their text
+# shapes that take space from their text
+FLAT_MARGINS = {"cds": "0.22,0.1", "invhouse": "0.0,0.0", "box3d": "0.12,0.08"}
 COLORS = {
     "role": "",
     "grad-norm": "size of the gradient",
@@ -139,6 +140,7 @@ class Canvas:
     def look(self, look: Look) -> Look:
         """Return a look for this picture's direction; a flat box stays flat."""
         if self.options.flat:
+            look = look.pointing(self.options.direction)
             return look._replace(margin=FLAT_MARGINS.get(look.shape, "0.1,0.03"))
         return look.pointing(self.options.direction)
 

@@ -18,6 +18,8 @@ from gradtrace.views.style import NAME_SIZE, TEXT_SIZE, Look, Theme
 if TYPE_CHECKING:
     from gradtrace.views.dot import Canvas
 
+# layers, and the dimension that they change: it is told also if it stays as large
+FEATURES = {"Linear": -1, "Conv": 1}
 LISTED = 5  # saved values written into a Function's node
 
 
@@ -70,7 +72,9 @@ def flat_line(board: Canvas, group: Group) -> boxes.BoxFacts:
         if group.kind == "module" and group.detail
         else nodes.summary(drawn, group)[0]
     )
-    kind = " ".join(filter(None, [heading, boxes.shape_change(entering(drawn, group), value)]))
+    features = next((dim for layer, dim in FEATURES.items() if heading.startswith(layer)), None)
+    change = boxes.shape_change(entering(drawn, group), value, features)
+    kind = " ".join(filter(None, [heading, change]))
     values = through(drawn.trace, group, None)
     lengths = through(drawn.trace, group, board.flowed)
     gradient = ""

@@ -150,6 +150,8 @@ class Window:
         self.labels = self.find_labels()
         self.steps_before = sum(visit.number < passes.start for visit in whole.steps)
         self.groups: dict[int, Group] = {}  # by id() of those of the whole trace
+        # of each class of records: the fields that have numbers
+        self.fields: dict[Any, list[tuple[int, Callable[[Any], Any], bool]]] = {}
         self.number_of: dict[str, Callable[[Any], Any]] = {
             TENSOR: self.tensor_id,
             OPERATION: self.operations.get,
@@ -313,30 +315,47 @@ class Window:
         """Return a record with the window's numbers; None if a record that it is about is not in
         the window.
         """
-        changes = {}
-        for name, kind in NUMBERED_FIELDS[type(record)]:
-            changes[name] = value = self.translated(kind, getattr(record, name))
-            if value is None and not isinstance(kind, Maybe):
+        kind = type(record)
+        fields = self.fields.get(kind)
+        if fields is None:
+            fields = self.fields[kind] = self.numbered_fields(kind)
+        values = list(record)
+        for index, translated, is_optional in fields:
+            values[index] = value = translated(values[index])
+            if value is None and not is_optional:
                 return None
-        new = record._replace(**changes)
-        if isinstance(record, TensorRecord):
+        new = tuple.__new__(kind, values)
+        if kind is TensorRecord:
             return self.as_in_window(record, new)
-        return self.with_label(record, new) if isinstance(record, SavedRecord) else new
+        return self.with_label(record, new) if kind is SavedRecord else new
 
-    def translated(self, kind: Any, value: Any) -> Any:
-        """Return the value that a field of this type has in the window; None if there is none."""
+    def numbered_fields(self, record: Any) -> list[tuple[int, Callable[[Any], Any], bool]]:
+        """Return the index of each field of a class of records that has numbers, the function that
+        translates it, and whether it may be None.
+        """
+        return [
+            (record._fields.index(name), self.translation(kind), isinstance(kind, Maybe))
+            for name, kind in NUMBERED_FIELDS[record]
+        ]
+
+    def translation(self, kind: Any) -> Callable[[Any], Any]:
+        """Return the function from a field's value to the one that it has in the window, which is
+        None if there is none.
+        """
         if isinstance(kind, Maybe):
-            return None if value is None else self.translated(kind.of, value)
+            of = self.translation(kind.of)
+            return lambda value: None if value is None else of(value)
         if not isinstance(kind, Many):
-            number = self.number_of.get(kind)
-            return self.renumbered(value) if number is None else number(value)
+            return self.number_of.get(kind, self.renumbered)
         if kind.item is None:
-            return tuple(
-                self.translated(part, entry) for part, entry in zip(kind.of, value, strict=True)
+            parts = [self.translation(part) for part in kind.of]
+            return lambda value: tuple(
+                part(entry) for part, entry in zip(parts, value, strict=True)
             )
-        items = [self.translated(kind.item, entry) for entry in value]
-        there = [entry for entry in items if entry is not None]
-        return tuple(dict.fromkeys(there) if kind.item in self.number_of else there)
+        item = self.translation(kind.item)
+        if kind.item in self.number_of:
+            return lambda value: tuple(dict.fromkeys(filter(is_there, map(item, value))))
+        return lambda value: tuple(filter(is_there, map(item, value)))
 
     def tensor_id(self, old: int) -> int | None:
         """Return the new id of a tensor; of a leaf, that of the version that the window has."""
@@ -370,7 +389,7 @@ class Window:
         """
         shared = id(tensors)
         if shared not in self.groups:
-            self.groups[shared] = self.translated(Many(item=TENSOR), tensors)
+            self.groups[shared] = self.translation(Many(item=TENSOR))(tensors)
         return self.groups[shared]
 
     # ---- contents
@@ -404,6 +423,10 @@ class Window:
         if saved.tensor is None or new.tensor is not None:
             return new
         return new._replace(text=self.whole.tensors[saved.tensor].label)
+
+
+def is_there(value: Any) -> bool:
+    return value is not None
 
 
 def numbers(ids: Iterable[int]) -> dict[int, int]:

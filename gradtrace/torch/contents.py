@@ -5,7 +5,7 @@ large one.
     summary     arrays of at most `SMALL` elements whole, of others statistics (they cost less than
                 a copy)
     compare     the same, with a checksum and a sketch of each array that is not kept whole
-    values      everything whole
+    values      everything whole, up to `KEPT_BYTES` of larger arrays in all; then as "summary"
     precision   as "summary"; every operation is also computed in float64 (`precision`)
 
 The program never waits for another device than the CPU: copies and statistics are computed there,
@@ -15,10 +15,12 @@ in the order of the stream, and are transferred together when the record is made
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import torch
 
+from gradtrace.limits import BY_FIELD
 from gradtrace.torch import private
 from gradtrace.torch.batches import Batches, Pending, can_defer
 from gradtrace.torch.measure import Facts, measure
@@ -29,7 +31,11 @@ from gradtrace.trace.values import Value
 
 LEVELS = ("structure", "summary", "compare", "values", "precision")
 SMALL = 1024  # elements of an array that is always kept whole
+KEPT_BYTES = (
+    24_000_000  # of larger arrays that "values" keeps whole; GRADTRACE_MAX_RECORD changes it
+)
 EXACT = 16_384  # elements of a sparse tensor up to which it is read as a dense one
+LIMIT = BY_FIELD["record_bytes"]
 WHOLE = frozenset([*NAMES, "bfloat16"])
 _names: dict[Any, str] = {}
 _devices: dict[Any, str] = {}
@@ -105,6 +111,8 @@ class Contents:
 
     def __init__(self, level: str) -> None:
         self.level = level
+        # bytes of arrays that may still be kept whole beyond the small ones
+        self.room = kept_bytes() if level == "values" else 0
         self.only_shapes = level == "structure"
         self.unmeasured: set[str] = set()
         # a tensor's class computes in Python, where it would see what is read
@@ -146,7 +154,7 @@ class Contents:
             return self.note(tensor.detach().to_dense())
         if self.can_copy(note, tensor):
             data = tensor.detach()
-            if not note.shape or (numpy is not None and (count <= SMALL or self.level == "values")):
+            if not note.shape or (numpy is not None and self.has_room(tensor, count)):
                 note.copy = data.clone()
             elif count:
                 self.measure(note, data)
@@ -179,13 +187,23 @@ class Contents:
             noted.copy = tensor.item()
         elif count <= SMALL:
             noted.copy = self.pool.copy(tensor, noted.shape, count)
-        elif self.level == "values":
+        elif self.has_room(tensor, count):
             noted.copy = array_of(tensor).copy()
         elif can_defer(tensor, count):
             noted.facts = self.batches.add(tensor, count)
             noted.order = order_of(tensor)
         else:
             self.measure(noted, tensor.detach())
+
+    def has_room(self, tensor: Any, count: int) -> bool:
+        """Whether every element of a tensor is kept; a large one takes room for that."""
+        if count <= SMALL:
+            return True
+        size = count * tensor.element_size()
+        if size > self.room:
+            return False
+        self.room -= size
+        return True
 
     def measure(self, noted: Noted, data: Any) -> None:
         """Note the statistics of a tensor of at least one element."""
@@ -214,6 +232,16 @@ class Contents:
             self.unmeasured.add("a CUDA graph")
             return False
         return True
+
+
+def kept_bytes() -> int:
+    """Return how many bytes of large arrays "values" keeps. ValueError if the environment variable
+    is not a number.
+    """
+    text = os.environ.get(LIMIT.variable) or str(KEPT_BYTES)
+    if not text.isdecimal():
+        raise ValueError(f"{LIMIT.variable} must be a number of bytes, not {text!r}")
+    return int(text)
 
 
 def order_of(tensor: Any) -> Any:

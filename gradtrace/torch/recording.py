@@ -49,12 +49,13 @@ class record:
 
     `level` says how much of the values is kept: "structure" only shapes, dtypes and single numbers,
     "summary" small arrays whole and statistics of others, "compare" also what is needed to compare
-    these with those of another record, "values" every element, "precision" as "summary" the error
-    of each result against float64 (a step takes several times as long). The recording does not
-    change losses, gradients, random numbers, buffers or the optimiser's state, and it does not keep
-    tensors alive. `like` is an earlier record, or its file, that `diff()` compares with. ValueError
-    for another level; OSError if the file cannot be read; RuntimeError if another recording is
-    active.
+    these with those of another record, "values" every element of arrays up to 24 MB in all (the
+    environment variable GRADTRACE_MAX_RECORD has another number of bytes), "precision" as "summary"
+    the error of each result against float64 (a step takes several times as long). The recording
+    does not change losses, gradients, random numbers, buffers or the optimiser's state, and it does
+    not keep tensors alive. `like` is an earlier record, or its file, that `diff()` compares with.
+    ValueError for another level; OSError if the file cannot be read; RuntimeError if another
+    recording is active.
     `trace().left_out` lists what could not be recorded.
     """
 

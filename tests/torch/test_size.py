@@ -183,3 +183,26 @@ def test_many_tensors_between_two_boxes_are_one_edge():
     found = r.draw().model
     assert len(found.nodes) < 6
     assert 300 in [edge.times for edge in found.edges if edge.source != "t0"]
+
+
+def test_values_are_kept_up_to_a_limit(monkeypatch, tmp_path):
+    def kept(limit):
+        monkeypatch.setenv("GRADTRACE_MAX_RECORD", limit)
+        weight = torch.ones(50, 50, requires_grad=True)
+        with gt.record(level="values") as run:
+            for _ in range(3):
+                weight = weight * 2.0
+        run.save(tmp_path / "run.gt")
+        tensors = [t.value for t in run.trace().tensors if t.shape == (50, 50)]
+        assert all(value.norm == pytest.approx(50 * 2**i) for i, value in enumerate(tensors))
+        return [value.is_whole for value in tensors], (tmp_path / "run.gt").stat().st_size
+
+    few, small = kept("20000")  # two tensors of 10,000 bytes
+    assert few == [True, True, False, False]
+    everything, large = kept("1000000")
+    assert everything == [True] * 4 and large >= small
+    monkeypatch.setenv("GRADTRACE_MAX_RECORD", "much")
+    with pytest.raises(ValueError, match="GRADTRACE_MAX_RECORD must be a number of bytes"):
+        gt.record(level="values").__enter__()
+    with gt.record():  # another recording can begin
+        pass

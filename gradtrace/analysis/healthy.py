@@ -45,7 +45,7 @@ def short_answer(facts: Facts) -> list[str]:
     begin = ", ".join(steps(facts))
     clauses = [*changes(ledger), gradients(ledger, trained)]
     head = f"Checked: {'; '.join([begin, *clauses] if begin else clauses)}."
-    told = [f"{cause.because}." for cause in meant(ledger)]
+    told = list(dict.fromkeys(f"{cause.because}." for cause in meant(ledger)))
     return [head, *[*told, *remarks(facts, trained)][:REMARKS]]
 
 

@@ -345,10 +345,11 @@ def check_names(
 def owners(ctx: click.Context, option: str) -> list[str]:
     """Return the commands that have an option, in the order of the help."""
     tool = ctx.find_root().command
-    names = tool.list_commands(ctx) if isinstance(tool, click.Group) else []
+    if not isinstance(tool, click.Group):
+        return []
     return [
         name
-        for name in names
+        for name in tool.list_commands(ctx)
         if (command := tool.get_command(ctx, name)) is not None
         and any(option in parameter.opts for parameter in command.params)
     ]

@@ -39,6 +39,16 @@ ANSWERS = {
 }
 # program: a remark of a run in which nothing else is wrong
 REMARKS = {
+    "average_reversed": r"on line 16 moves ema\.\d\.\w+ by 99\.9% of its distance to net\.\d\.\w+: it keeps 0\.1%",
+    "batch_of_one_sample": r"the 32 samples of \S+, which \w+ on line 8 reads, are equal, in each of 5 steps",
+    "future_attended": r"on line 9 hides from each token what comes before it, and leaves what comes after",
+    "mean_over_equal_dims": r"mean on line 8 is taken over dim 0 of \(10, 10, 16\), of which dim 1 is as long",
+    "noise_by_logvar": r"logvar, which scales the noise on line 9, goes down to -\d\S+: a standard deviation",
+    "penalty_subtracted": r"the loss falls as net\.0\.weight, .* grow: what is computed on line 8 enters",
+    "positive_is_anchor": r"anchor and positive are equal each of the 6 times that .* on line 10",
+    "schedule_spent": r"ExponentialLR on line 5 has brought .* from 0\.1 to 1e-07 after 6 of 8 steps",
+    "two_orders": r"torch\.randperm\(64\) draws on line 7 and on line 8, other numbers each time",
+    "units_alike": r"the rows of net\.0\.weight and net\.2\.weight are equal before the first step and after",
     "another_sample": r"pd\.sample\(\) draws on line 10 and on line 11, other numbers each time",
     "average_with_itself": r"on line 25 adds pair\.online\.weight to itself, .*self\.target are one object on line 10",
     "diagonal_kept": r"\w+ on line 12 has on its diagonal the products of z with itself on line 11",

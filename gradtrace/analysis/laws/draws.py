@@ -9,7 +9,16 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, parsed
 from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import is_dropout, made_at, named, plain, spans_of, unit
+from gradtrace.analysis.terms import (
+    is_dropout,
+    lowest,
+    made_at,
+    named,
+    operator,
+    plain,
+    spans_of,
+    unit,
+)
 from gradtrace.annotations import Any, Iterator
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
@@ -99,6 +108,7 @@ def drawn_once(ledger: Ledger) -> Iterator[Cause]:
     """What one part of a step draws, the other part knows (a remark)."""
     yield from samples_observed(ledger)
     yield from integers_shared(ledger)
+    yield from orders_shared(ledger)
 
 
 def samples_observed(ledger: Ledger) -> Iterator[Cause]:
@@ -132,6 +142,23 @@ def integers_shared(ledger: Ledger) -> Iterator[Cause]:
                             return
 
 
+def orders_shared(ledger: Ledger) -> Iterator[Cause]:
+    """Inputs and targets are put into one random order."""
+    text = ledger.facts.text
+    blocks = [*text.functions, *(s for s in text.statements if isinstance(s, (ast.For, ast.While)))]
+    for block in sorted(blocks, key=places.starts, reverse=True):  # the innermost first
+        draws: dict[str, Any] = {}
+        for call in sorted(filter(is_permutation, ast.walk(block)), key=places.starts):
+            first = draws.setdefault(text.cut(call), call)
+            if first is not call:
+                yield drawn_apart(ledger.facts, first, call)
+                return
+
+
+def is_permutation(node: Any) -> bool:
+    return isinstance(node, ast.Call) and called_by(node).rpartition(".")[2] == "randperm"
+
+
 def returned(function: Any) -> list[Any]:
     return [s.value for s in function.body if isinstance(s, ast.Return)]
 
@@ -147,10 +174,11 @@ def is_integer_draw(node: Any) -> bool:
 def drawn_apart(facts: Facts, first: Any, second: Any) -> Cause:
     """Return a remark about two calls with one text that draw different numbers."""
     places_of = [places.span_of(node) for node in (first, second)]
+    lines = dict.fromkeys(map(facts.at_line, places_of))
+    where = " and".join(lines) if len(lines) > 1 else f" twice{next(iter(lines))}"
     return Cause(
         "drawn apart",
-        f"{facts.text.cut(first)} draws{facts.at_line(places_of[0])} and{facts.at_line(places_of[1])}"
-        ", other numbers each time",
+        f"{facts.text.cut(first)} draws{where}, other numbers each time",
         tuple(facts.at("drawn here", place) for place in places_of),
     )
 
@@ -173,3 +201,39 @@ def noise_shared(ledger: Ledger) -> Iterator[Cause]:
                 (facts.at("drawn here", place), facts.at("compared here", loss.span)),
             )
         return
+
+
+NORMAL = ("randn", "randn_like", "normal", "normal_")
+
+
+def scales_positive(ledger: Ledger) -> Iterator[Cause]:
+    """What scales normal noise that is added to a mean is positive (a remark)."""
+    facts = ledger.facts
+    for operation in facts.last_of_each_line:
+        ends = [facts.tensors[i] for i in operation.tensors]
+        if operator(operation) != "mul" or len(ends) != 2:
+            continue
+        noise = next((t for t in ends if (t.op or "") in NORMAL or is_normal(facts, t)), None)
+        scale = next((t for t in ends if t is not noise), None)
+        if noise is None or scale is None or scale.value is None or not scale.value.is_measured:
+            continue
+        readers = [reader.name for i in operation.outputs for reader in facts.readers(i)]
+        low = lowest(scale.value)
+        if scale.is_leaf or not scale.requires_grad or low is None or low >= 0 or not readers:
+            continue
+        if all(name in ("add", "add_") for name in readers):
+            yield Cause(
+                "negative scale",
+                f"{named(facts, scale.id)}, which scales the noise{facts.at_line(operation.span)}, "
+                f"goes down to {low:.3g}: a standard deviation is positive",
+                (facts.at("the noise is scaled here", operation.span),),
+            )
+            return
+
+
+def is_normal(facts: Facts, t: TensorRecord) -> bool:
+    """Whether a leaf is what a call of a function that draws normal numbers gave."""
+    call = parsed(plain(t.label))
+    bound = facts.text.assignments(t.name) if t.name and call is None else []
+    values = [call, *(getattr(statement, "value", None) for statement in bound)]
+    return any(called_by(value).rpartition(".")[2] in NORMAL for value in values)

@@ -80,3 +80,30 @@ def hidden_tokens(
         return None
     is_hidden = counts[hidden]
     return np.unique(tokens.data[is_hidden]).tolist(), np.unique(tokens.data[~is_hidden]).tolist()
+
+
+def past_attended(ledger: Ledger) -> Iterator[Cause]:
+    """A causal mask hides what comes after a token, not what comes before it (a remark)."""
+    facts = ledger.facts
+    for attention in facts.calls_of((*ATTENTION, *FILLING, "masked_fill_")):
+        is_filling = attention.name not in ATTENTION
+        operands = attention.tensors[1:2] if is_filling else attention.tensors[3:4]
+        mask = facts.tensors[operands[0]].value if operands else None
+        if mask is None or not mask.is_whole or len(mask.shape) < 2:
+            continue
+        rows, columns = mask.shape[-2:]
+        if rows != columns or rows < MANY:
+            continue
+        part = mask.data.reshape(-1, rows, columns)
+        if mask.dtype == "bool":
+            hidden = part if is_filling else ~part
+        else:
+            hidden = part == -np.inf
+        if any((hidden == np.tri(rows, k=k, dtype=bool)).all() for k in (0, -1)):
+            yield Cause(
+                "mask turned over",
+                f"the mask of {attention.name}{facts.at_line(own_span(facts, attention))} hides "
+                "from each token what comes before it, and leaves what comes after",
+                (facts.at("attention is computed here", own_span(facts, attention)),),
+            )
+            return

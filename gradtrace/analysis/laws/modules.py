@@ -79,12 +79,13 @@ def schedules_move(ledger: Ledger) -> Iterator[Cause]:
                 f"{name} is stepped {count} times{facts.at_line(schedule.step_span)}, in "
                 f"{optimiser.steps} steps of {optimiser_name(facts, optimiser)}"
             )
-        elif (half := rate_at(optimiser, optimiser.steps // 2)) is not None and (
-            half < SPENT * (optimiser.lr or 0.0)
+        elif (late := rate_at(optimiser, optimiser.steps * 3 // 4)) is not None and (
+            late < SPENT * (optimiser.lr or 0.0)
         ):
             because = (
                 f"{name} has brought the learning rate of {optimiser_name(facts, optimiser)} from "
-                f"{optimiser.lr:g} to {half:g} after half of the steps"
+                f"{optimiser.lr:g} to {late:g} after {optimiser.steps * 3 // 4} of "
+                f"{optimiser.steps} steps"
             )
         elif (
             schedule.kind == "CosineAnnealingLR"

@@ -227,6 +227,78 @@ def is_unused(entry: ParameterEntry) -> bool:
     return not entry.writes and all(g.fate in (CLEARED, LEFT) for g in entry.gradients)
 
 
+def units_differ(ledger: Ledger) -> Iterator[Cause]:
+    """The units of a layer learn different things (a remark)."""
+    facts = ledger.facts
+    alike = [
+        entry
+        for entry in ledger.trained
+        if len(entry.used) > 1
+        and entry.has_moved
+        and are_units_alike(entry.values[-len(entry.used) - 1 :])
+    ]
+    if alike:
+        name = labels(facts, alike)
+        yield Cause(
+            "equal units",
+            f"the rows of {name} are equal before the first step and after the last: the units of "
+            f"{'this layer' if len(alike) == 1 else 'these layers'} compute the same",
+            (facts.origin(facts.tensors[alike[0].leaf]),),
+            tensors=frozenset(entry.leaf for entry in alike),
+        )
+
+
+def are_units_alike(values: Sequence[Value]) -> bool:
+    ends = [values[0], values[-1]]
+    return all(
+        len(value.shape) > 1
+        and value.shape[0] > 1
+        and value.is_whole
+        and bool((value.data == value.data[:1]).all())
+        for value in ends
+    )
+
+
+def averages_last(ledger: Ledger) -> Iterator[Cause]:
+    """An average of parameters keeps most of itself when it follows them (a remark)."""
+    facts = ledger.facts
+    sources = {
+        fingerprint(entry): entry
+        for entry in ledger.trained
+        if entry.has_moved and fingerprint(entry) is not None
+    }
+    for entry in ledger.parameters.values():
+        source = sources.get(fingerprint(entry))
+        if source is None or source is entry or entry.holders or not entry.writes:
+            continue
+        shares = [*shares_followed(entry.values, source.values)]
+        if len(shares) > 1 and all(FOLLOWS < share < COPIES for share in shares):
+            write = entry.writes[-1]
+            yield Cause(
+                "average follows",
+                f"{facts.statement(write)}{facts.at_line(write.span)} moves "
+                f"{named(facts, entry.leaf)} by {shares[-1]:.1%} of its distance to "
+                f"{named(facts, source.leaf)}: it keeps {1 - shares[-1]:.1%} of itself",
+                (facts.at("it is written here", write.span),),
+            )
+            return
+
+
+FOLLOWS = 0.9  # of the way to the parameters: what an average does not move by in a step
+COPIES = 0.999999  # a copy moves by all of it
+
+
+def shares_followed(own: Sequence[Value], source: Sequence[Value]) -> Iterator[float]:
+    """Yield by which share of its distance to the parameters each write moved an average."""
+    if len(own) != len(source) or not all(v.is_whole and v.shape for v in (*own, *source)):
+        return
+    for before, after, goal in zip(own, own[1:], source[1:], strict=False):
+        way = (goal.data - before.data).ravel()
+        length = float(way @ way)
+        if length:
+            yield float((after.data - before.data).ravel() @ way) / length
+
+
 def holders_train(ledger: Ledger) -> Iterator[Cause]:
     """What an optimiser holds requires grad (a remark)."""
     facts = ledger.facts

@@ -11,6 +11,7 @@ from gradtrace.analysis.facts import Facts, is_zero, parsed
 from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import (
+    highest,
     loads,
     loop_around,
     named,
@@ -21,6 +22,7 @@ from gradtrace.analysis.terms import (
     stores,
     unit,
 )
+from gradtrace.analysis.words import folded
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
@@ -35,6 +37,13 @@ CUTTING = function_table(
     "analysis.laws.results.CUTTING",
     words("detach argmax argmin round sign floor ceil one_hot bernoulli multinomial normal"),
 )
+COMPARED = (
+    *LOSSES,
+    *("cosine_similarity", "pairwise_distance", "triplet_margin_loss", "cosine_embedding_loss"),
+)
+SQUARES = function_table("analysis.laws.results.SQUARES", ("pow", "square", "abs", "norm"))
+# what leads from a penalty to a loss
+LINEAR = (*SUMS, *SCALES, "sum", "mean", "neg", "stack")
 MOST_SHIFT = 3  # places
 FEW = 8  # indices that may be equal by chance
 
@@ -188,22 +197,83 @@ def differences_vary(ledger: Ledger) -> Iterator[Cause]:
     """
     facts = ledger.facts
     lines: dict[Span | None, list[Operation]] = {}
-    for operation in facts.calls_of(("sub",)):
-        ends = [facts.tensors[i] for i in operation.tensors]
+    for operation in facts.calls_of(("sub", *COMPARED)):
+        ends = [facts.tensors[i] for i in operation.tensors[:2]]
         if len(ends) == 2 and all(t.requires_grad and not t.is_leaf for t in ends):
             lines.setdefault(operation.span, []).append(operation)
-    for span, operations in lines.items():
-        differences = [facts.tensors[o.outputs[0]] for o in operations if o.outputs]
-        operands = [facts.tensors[i].value for o in operations for i in o.tensors]
-        are_equal = len(differences) > 2 and all(is_zero(t.value) for t in differences)
-        if are_equal and not all(map(is_zero, operands)):
-            first, second = (named(facts, i) for i in operations[-1].tensors)
+    for span, operations in of_each_turn(facts, lines):
+        pairs = [[facts.tensors[i].value for i in o.tensors[:2]] for o in operations]
+        are_known = all(a is not None and a.is_measured and b is not None for a, b in pairs)
+        are_equal = len(pairs) > 2 and are_known and all(a == b for a, b in pairs)
+        if are_equal and not all(is_zero(value) for pair in pairs for value in pair):
+            first, second = (named(facts, i) for i in operations[-1].tensors[:2])
+            is_difference = operator(operations[-1]) == "sub"
+            taken = (
+                f"their difference is taken{facts.at_line(span)}"
+                if is_difference
+                else f"{unit(facts, operations[-1])} compares them"
+            )
             yield Cause(
                 "always equal",
-                f"{first} and {second} are equal each of the {len(operations)} times that their "
-                f"difference is taken{facts.at_line(span)}",
-                (facts.at("the difference is 0 here", span),),
+                f"{first} and {second} are equal each of the {len(operations)} times that {taken}",
+                (facts.at("they are equal here", span),),
             )
+
+
+def of_each_turn(
+    facts: Facts, lines: dict[Span | None, list[Operation]]
+) -> Iterator[tuple[Span | None, list[Operation]]]:
+    """Yield the operations of each line, those apart that a line has several of in a step."""
+    steps = len(facts.trace.training)
+    for span, operations in lines.items():
+        count, rest = divmod(len(operations), max(steps, 1))
+        several = count if steps and not rest else 1
+        yield from ((span, operations[i::several]) for i in range(several))
+
+
+def penalties_added(ledger: Ledger) -> Iterator[Cause]:
+    """A loss does not fall because parameters grow (a remark)."""
+    facts = ledger.facts
+    leaves = ledger.leaves
+    grown: dict[Span | None, list[TensorId]] = {}
+    for operation in facts.calls_of((*SQUARES, "linalg_vector_norm")):
+        own = [i for i in operation.tensors if facts.flow.tensor(i) in leaves]
+        if not own or operation.function is None or not is_added(facts, operation):
+            continue
+        visits = facts.visits.get(operation.function, ())
+        arrived = [value for visit in visits for value in visit.upstream if value is not None]
+        highs = [highest(value) if value.is_measured else None for value in arrived]
+        if highs and all(high is not None and high < 0 for high in highs):
+            grown.setdefault(own_span(facts, operation), []).append(facts.flow.tensor(own[0]))
+    for span, tensors in grown.items():
+        names = folded([named(facts, i) for i in dict.fromkeys(tensors)], "parameters")
+        yield Cause(
+            "rewarded size",
+            f"the loss falls as {names} grow{'s' * (len(set(tensors)) == 1)}: what is "
+            f"computed{facts.at_line(span)} enters it with a minus",
+            (facts.at("the size is computed here", span),),
+        )
+
+
+def is_added(facts: Facts, operation: Operation) -> bool:
+    """Whether a result reaches a loss through sums and factors alone."""
+    waiting = list(operation.outputs)
+    seen: set[TensorId] = set()
+    while waiting:
+        at = waiting.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        readers = facts.readers(at)
+        if not readers and at not in facts.begins:
+            return False
+        for reader in readers:
+            others = [i for i in reader.tensors if i != at and facts.tensors[i].requires_grad]
+            is_factor = operator(reader) in SCALES and bool(others)
+            if is_factor or reader.name.rstrip("_") not in LINEAR:
+                return False
+            waiting += reader.outputs
+    return True
 
 
 def paths_remain(ledger: Ledger) -> Iterator[Cause]:

@@ -188,6 +188,9 @@ def element_by_element(ledger: Ledger) -> Iterator[Cause]:
         yield Cause("broadcast result", text, (facts.at("here", operation.span),))
 
 
+VIEW_CALLS = ("view", "reshape", "view_as", "reshape_as")
+
+
 def views_keep_order(ledger: Ledger) -> Iterator[Cause]:
     """A view that exchanges the sizes of two dimensions is a transpose (a remark)."""
     facts = ledger.facts
@@ -199,6 +202,9 @@ def views_keep_order(ledger: Ledger) -> Iterator[Cause]:
         before = facts.tensors[operation.tensors[0]].shape
         after = facts.tensors[operation.outputs[0]].shape
         if span.file or not exchanges(before, after):
+            continue
+        # inside of a layer of a library the program has not chosen the view
+        if called_by(operation.text) not in VIEW_CALLS:
             continue
         seen.add(span)
         yield Cause(
@@ -235,6 +241,7 @@ def exchanges(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
 
 SOFTMAX = function_table("analysis.laws.shapes.SOFTMAX", ("softmax", "log_softmax"))
 WITHIN = (*SOFTMAX, "norm", "vector_norm")
+REDUCED = function_table("analysis.laws.shapes.REDUCED", ("mean", "sum", "amax", "max"))
 
 
 def samples_apart(ledger: Ledger) -> Iterator[Cause]:
@@ -258,6 +265,59 @@ def samples_apart(ledger: Ledger) -> Iterator[Cause]:
             f"{name}{facts.at_line(span)} is taken over dim 0 of {record.shape}",
             (facts.at("here", span),),
         )
+
+
+def dims_told_apart(ledger: Ledger) -> Iterator[Cause]:
+    """A reduction over the first of two dims that are equally long may be meant for the other (a
+    remark).
+    """
+    facts = ledger.facts
+    for operation in facts.last_of_each_line:
+        record = facts.tensors[operation.tensors[0]] if operation.tensors else None
+        if record is None or record.is_leaf or operation.name not in REDUCED:
+            continue
+        if operation.option("dim") not in ("0", "(0,)", "[0]") or len(record.shape) < 3:
+            continue
+        if record.requires_grad and record.shape[0] == record.shape[1] > 1:
+            yield Cause(
+                "dims alike",
+                f"{operation.name}{facts.at_line(operation.span)} is taken over dim 0 of "
+                f"{record.shape}, of which dim 1 is as long",
+                (facts.at("here", operation.span),),
+            )
+
+
+LAYERS = ("linear", "addmm", "conv1d", "conv2d", "conv3d", "convolution")
+
+
+def samples_differ(ledger: Ledger) -> Iterator[Cause]:
+    """The samples of a batch are not all the same (a remark)."""
+    facts = ledger.facts
+    alike: dict[TensorRecord, Operation] = {}
+    for operation in facts.calls_of(LAYERS):
+        operands = (facts.tensors[i] for i in operation.tensors)
+        record = next((t for t in operands if not t.requires_grad and len(t.shape) > 1), None)
+        if record is None or not operation.grad_enabled:
+            continue
+        if not is_one_row(record.value):
+            return
+        alike[record] = operation
+    if len(alike) > 1:
+        record, operation = list(alike.items())[-1]
+        yield Cause(
+            "samples alike",
+            f"the {record.shape[0]} samples of {named(facts, record.id)}, which "
+            f"{unit(facts, operation)} reads, are equal, in each of {len(alike)} steps",
+            (facts.at("they are read here", operation.span),),
+        )
+
+
+def is_one_row(value: Value | None) -> bool:
+    """Whether all rows are known to be equal, and are not one number throughout."""
+    if value is None or not value.is_whole or value.shape[0] < 2 or not value.is_float:
+        return False
+    rows = value.data
+    return bool((rows == rows[:1]).all()) and bool((rows != rows.flat[0]).any())
 
 
 def axes_in_order(ledger: Ledger) -> Iterator[Cause]:

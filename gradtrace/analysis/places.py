@@ -245,18 +245,15 @@ def targets(node: Any) -> Iterator[str]:
                 yield part.id
 
 
-def uncalled(text: Text, methods: tuple[str, ...]) -> Any:
-    """Return the first statement that names a method without calling it: `loss.backward`; None
-    without one.
-    """
-    for node in text.simple:
-        if (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Attribute)
-            and node.value.attr in methods
-        ):
-            return node
-    return None
+def uncalled(text: Text, methods: tuple[str, ...]) -> list[Any]:
+    """Return the statements that name a method without calling it: `loss.backward`."""
+    return [
+        node
+        for node in text.simple
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr in methods
+    ]
 
 
 def optimiser_call(text: Text, statement: Any) -> Any:

@@ -122,7 +122,7 @@ def uncalled(facts: Facts, origin: Evidence) -> Cause:
     """Explain a run without a backward: its call has no parentheses, or the result does not require
     grad, or it is missing.
     """
-    statement = places.uncalled(facts.text, ("backward",))
+    statement = next(iter(places.uncalled(facts.text, ("backward",))), None)
     roots = [facts.tensors[i] for i in facts.roots]
     if roots and not any(root.requires_grad for root in roots):
         cause = history.no_history(facts, roots[0])

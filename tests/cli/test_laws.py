@@ -19,6 +19,8 @@ ANSWERS = {
     "below_spacing_data": ("updates lost", 11),
     "cleared_micro_batches": ("cleared early", 7),
     "clip_after_step": ("idle clip", 15),
+    "group_at_rest": ("updates lost", 9),
+    "step_and_eval_named": ("not called", 14),
     "closure_adds_up": ("closure accumulates", 12),
     "grown_target": ("broadcast", 11),
     "hook_in_loop": ("hook twice", 8),
@@ -39,6 +41,12 @@ ANSWERS = {
 }
 # program: a remark of a run in which nothing else is wrong
 REMARKS = {
+    "advantage_trained": r"adv, which multiplies .* on line 10, has a gradient: the loss of the policy",
+    "dropout_keeps_little": r"dropout on line 7 drops 95% of the elements: p is the share that it drops",
+    "entropy_lowered": r"the loss grows with dist\.entropy\(\) on line 9: the steps lower the entropy",
+    "jacobian_of_one_layer": r"sum on line 9 gives 3 results in a step, and nothing reads 2 of them",
+    "labels_of_one_class": r"100% of the targets of \w+ on line 10 are 0",
+    "target_never_older": r"on line 13 copies q\.0\.weight into target\.0\.weight in each of 5 steps",
     "average_reversed": r"on line 16 moves ema\.\d\.\w+ by 99\.9% of its distance to net\.\d\.\w+: it keeps 0\.1%",
     "batch_of_one_sample": r"the 32 samples of \S+, which \w+ on line 8 reads, are equal, in each of 5 steps",
     "future_attended": r"on line 9 hides from each token what comes before it, and leaves what comes after",

@@ -16,7 +16,7 @@ from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord
 
-METHODS = ("backward", "step", "zero_grad")
+METHODS = ("backward", "step", "zero_grad", "eval", "train")
 
 
 def updated(facts: Facts, leaf: int | None = None) -> OptimiserRecord | None:
@@ -138,18 +138,20 @@ def not_updated(
 
 
 def not_called(facts: Facts) -> Cause | None:
-    """Explain a statement that names backward, step or zero_grad without its parentheses."""
-    statement = places.uncalled(facts.text, METHODS)
-    if statement is None:
+    """Explain statements that name a method of training without its parentheses."""
+    statements = places.uncalled(facts.text, METHODS)
+    if not statements:
         return None
-    text = facts.text.cut(statement)
-    head = places.head_of(statement)
-    because = f"line {head.line} names {text} without parentheses, so it is not called"
-    evidence = [facts.at("this only looks the method up", head)]
-    advice: tuple[str, ...] = (
-        with_statement(statement, f"{text}()", f"{text}(){facts.at_line(head)}"),
+    calls = [(facts.text.cut(statement), places.head_of(statement)) for statement in statements]
+    lines = " and ".join(f"line {head.line} names {text}" for text, head in calls)
+    is_called = "it is not called" if len(calls) == 1 else "these are not called"
+    because = f"{lines} without parentheses, so {is_called}"
+    evidence = [facts.at("this only looks the method up", head) for _, head in calls]
+    advice: tuple[str, ...] = tuple(
+        with_statement(statement, f"{text}()", f"{text}(){facts.at_line(head)}")
+        for statement, (text, head) in zip(statements, calls, strict=True)
     )
-    root = facts.variable(text.removesuffix(".backward"))
+    root = facts.variable(calls[0][0].removesuffix(".backward"))
     if root is not None and not root.requires_grad:
         cause = history.no_history(facts, root)
         because += f"; and {root.label} does not require grad: {cause.because}"

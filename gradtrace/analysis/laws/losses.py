@@ -9,7 +9,16 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, number_of
 from gradtrace.analysis.laws.results import SCALES, SUMS, scaled
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import loads, made_by, named, numbers_in, operator, stores, unit
+from gradtrace.analysis.terms import (
+    loads,
+    lowest,
+    made_by,
+    named,
+    numbers_in,
+    operator,
+    stores,
+    unit,
+)
 from gradtrace.analysis.words import short_number
 from gradtrace.annotations import Any, Iterator
 from gradtrace.engine.data.lazy import np
@@ -212,3 +221,61 @@ def blank_apart(ledger: Ledger) -> Iterator[Cause]:
                 (facts.at("the targets come in here", loss.span),),
             )
         return
+
+
+def entropy_rises(ledger: Ledger) -> Iterator[Cause]:
+    """A policy's entropy enters its loss with a minus (a remark)."""
+    facts = ledger.facts
+    if not any(is_call_of(call, "log_prob") for call in facts.text.calls):
+        return
+    ends = [o for o in facts.last_of_each_line if o.text.endswith(".entropy()")]
+    for operation in ends:  # the last operation of the call gives the entropy
+        visits = () if operation.function is None else facts.visits.get(operation.function, ())
+        arrived = [value for visit in visits for value in visit.upstream if value is not None]
+        lows = [lowest(value) if value.is_measured else None for value in arrived]
+        if lows and all(low is not None and low > 0 for low in lows):
+            yield Cause(
+                "entropy falls",
+                f"the loss grows with {operation.text}{facts.at_line(operation.span)}: the steps "
+                "lower the entropy, which a bonus, with a minus, would raise",
+                (facts.at("the entropy is computed here", operation.span),),
+            )
+            return
+
+
+def is_call_of(call: Any, method: str) -> bool:
+    return bool(getattr(call.func, "attr", "") == method)
+
+
+def weights_constant(ledger: Ledger) -> Iterator[Cause]:
+    """What weights log-probabilities has no gradient (a remark)."""
+    facts = ledger.facts
+    if not any(is_call_of(call, "log_prob") for call in facts.text.calls):
+        return
+    for product in facts.last_of_each_line:
+        if operator(product) != "mul" or len(product.tensors) != 2:
+            continue
+        for logged, weight in (product.tensors, product.tensors[::-1]):
+            record = facts.tensors[weight]
+            if not record.requires_grad or record.is_leaf or not record.shape:
+                continue
+            if is_log_probability(facts, logged) and not is_log_probability(facts, weight):
+                yield Cause(
+                    "trained weight",
+                    f"{named(facts, weight)}, which multiplies {named(facts, logged)}"
+                    f"{facts.at_line(product.span)}, has a gradient: the loss of the policy trains "
+                    "what it was computed from too",
+                    (facts.at("they are multiplied here", product.span),),
+                )
+                return
+
+
+def is_log_probability(facts: Facts, tensor: TensorId) -> bool:
+    """Whether a tensor is what a call of log_prob() gave, or the negative of it."""
+    maker = facts.maker(tensor)
+    while maker is not None and operator(maker) in ("neg", "squeeze", "sum"):
+        tensor = maker.tensors[0]
+        if ".log_prob(" in maker.text:
+            return True
+        maker = facts.maker(tensor)
+    return maker is not None and ".log_prob(" in maker.text and operator(maker) != "mul"

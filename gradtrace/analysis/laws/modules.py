@@ -33,6 +33,7 @@ from gradtrace.trace.record import (
     Span,
 )
 
+MOST_DROPPED = 0.9  # by a dropout that may be meant to keep as much
 SPENT = 1e-4  # of a learning rate: with less nothing is learnt any more
 WITH_MODES = ("Dropout", "BatchNorm", "DropPath", "InstanceNorm", "StochasticDepth")
 
@@ -343,6 +344,21 @@ def dropout_ends(ledger: Ledger) -> Iterator[Cause]:
                 f"dropout{facts.at_line(operation.span)} drops elements although {scope.name} is "
                 "in evaluation mode",
                 (facts.at("it does not ask for the mode: training=self.training", operation.span),),
+            )
+            return
+
+
+def dropout_leaves(ledger: Ledger) -> Iterator[Cause]:
+    """A dropout leaves a part of what it gets (a remark)."""
+    facts = ledger.facts
+    for operation in reversed(facts.calls_of(("dropout",))):
+        share = next(iter(numbers_in(operation)), 0.0)
+        if MOST_DROPPED <= share < 1 and operation.option("training") != "False":
+            yield Cause(
+                "most is dropped",
+                f"dropout{facts.at_line(operation.span)} drops {share:.0%} of the elements: p is "
+                "the share that it drops",
+                (facts.at("dropped here", operation.span),),
             )
             return
 

@@ -14,7 +14,7 @@ from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import SHORT, named, optimiser_name
 from gradtrace.analysis.words import folded
 from gradtrace.annotations import Any, Iterable, Iterator, Sequence
-from gradtrace.trace.record import BackwardStep, OptimiserRecord, Value
+from gradtrace.trace.record import BackwardStep, GroupRecord, OptimiserRecord, Value
 
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
 SMALL = 0.1  # beside the largest gradient of a parameter
@@ -74,35 +74,58 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
     """A step moves a parameter by more than its spacing, so that the parameter changes."""
     facts = ledger.facts
     for number, optimiser in enumerate(facts.trace.optimisers):
-        lost, share = lost_updates(
-            entry for entry in ledger.trained if number in entry.holders and not entry.writes
-        )
-        rates = [rate for _, rate in optimiser.rates] or [optimiser.lr or 0.0]
-        if not lost or max(rates) == 0:
-            continue
-        dtype = lost[0].values[-1].dtype
-        schedule = schedule_of(facts, optimiser)
-        rate = f"lr={rates[0]:g}"
-        evidence = [facts.at(f"the optimiser has {rate}", optimiser.span)]
-        if rates[-1] != rates[0]:
-            rate = f"a learning rate from {rates[0]:g} to {rates[-1]:g}"
-            if schedule is not None:
-                rate += f", by {schedule.kind}{facts.at_line(schedule.span)}"
-                evidence.append(facts.at("this lowers the learning rate", schedule.span))
-        yield Cause(
-            "updates lost",
-            f"the steps of {optimiser_name(facts, optimiser)}{facts.at_line(optimiser.step_span)} "
-            f"leave {share:.0%} of the elements of {labels(facts, lost)} as they are: with "
-            f"{rate} their updates are smaller than the spacing of {dtype}, which keeps "
-            f"{digits(dtype)} digits",
-            (
-                *evidence,
-                facts.at("most elements are the same before and after", optimiser.step_span),
-            ),
-            in_short(facts) if dtype in SHORT else ("a larger learning rate",),
-            tensors=frozenset(entry.leaf for entry in lost),
-        )
+        held = [entry for entry in ledger.trained if number in entry.holders and not entry.writes]
+        for group in optimiser.groups:
+            own = frozenset(map(facts.flow.tensor, group.tensors))
+            lost, share = lost_updates(entry for entry in held if entry.leaf in own)
+            if lost:
+                yield from updates_of_group(facts, optimiser, group, lost, share)
     yield from written_updates_show(ledger)
+
+
+def updates_of_group(
+    facts: Facts,
+    optimiser: OptimiserRecord,
+    group: GroupRecord,
+    lost: Sequence[ParameterEntry],
+    share: float,
+) -> Iterator[Cause]:
+    """Yield what the steps of a group leave as it is."""
+    rates = [rate for _, rate in group.rates] or [group.lr or 0.0]
+    if max(rates) == 0 and len(optimiser.groups) == 1:
+        return  # nothing at all is updated, which has a cause of its own
+    dtype = lost[0].values[-1].dtype
+    schedule = schedule_of(facts, optimiser)
+    steps = f"the steps of {optimiser_name(facts, optimiser)}{facts.at_line(optimiser.step_span)}"
+    rate = f"lr={rates[0]:g}"
+    owner = "the optimiser" if len(optimiser.groups) == 1 else "their group"
+    evidence = [facts.at(f"{owner} has {rate}", optimiser.span)]
+    advice: tuple[str, ...] = ("a larger learning rate",)
+    if rates[-1] != rates[0]:
+        rate = f"a learning rate from {rates[0]:g} to {rates[-1]:g}"
+        if schedule is not None:
+            rate += f", by {schedule.kind}{facts.at_line(schedule.span)}"
+            evidence.append(facts.at("this lowers the learning rate", schedule.span))
+    if max(rates) == 0:
+        because = f"{steps} leave {labels(facts, lost)} as they are: their group has {rate}"
+    else:
+        because = (
+            f"{steps} leave {share:.0%} of the elements of {labels(facts, lost)} as they are: with "
+            f"{rate} their updates are smaller than the spacing of {dtype}, which keeps "
+            f"{digits(dtype)} digits"
+        )
+        if dtype in SHORT:
+            advice = in_short(facts)
+    yield Cause(
+        "updates lost",
+        because,
+        (
+            *evidence,
+            facts.at("most elements are the same before and after", optimiser.step_span),
+        ),
+        advice,
+        tensors=frozenset(entry.leaf for entry in lost),
+    )
 
 
 def written_updates_show(ledger: Ledger) -> Iterator[Cause]:
@@ -272,27 +295,38 @@ def averages_last(ledger: Ledger) -> Iterator[Cause]:
         if source is None or source is entry or entry.holders or not entry.writes:
             continue
         shares = [*shares_followed(entry.values, source.values)]
-        if len(shares) > 1 and all(FOLLOWS < share < COPIES for share in shares):
-            write = entry.writes[-1]
-            yield Cause(
-                "average follows",
-                f"{facts.statement(write)}{facts.at_line(write.span)} moves "
-                f"{named(facts, entry.leaf)} by {shares[-1]:.1%} of its distance to "
-                f"{named(facts, source.leaf)}: it keeps {1 - shares[-1]:.1%} of itself",
-                (facts.at("it is written here", write.span),),
+        if len(shares) < 2 or min(shares) < FOLLOWS:
+            continue
+        write = entry.writes[-1]
+        call = f"{facts.statement(write)}{facts.at_line(write.span)}"
+        name, goal = named(facts, entry.leaf), named(facts, source.leaf)
+        if max(shares) < COPIES:
+            because = (
+                f"{call} moves {name} by {shares[-1]:.1%} of its distance to {goal}: it keeps "
+                f"{1 - shares[-1]:.1%} of itself"
             )
-            return
+        elif min(shares) > COPIES and len(shares) >= OFTEN and facts.readers(entry.leaf):
+            because = (
+                f"{call} copies {goal} into {name} in each of {len(shares)} steps: it is never "
+                "older than one step"
+            )
+        else:
+            continue
+        yield Cause("average follows", because, (facts.at("it is written here", write.span),))
+        return
 
 
 FOLLOWS = 0.9  # of the way to the parameters: what an average does not move by in a step
 COPIES = 0.999999  # a copy moves by all of it
+OFTEN = 4  # copies, in as many steps
 
 
 def shares_followed(own: Sequence[Value], source: Sequence[Value]) -> Iterator[float]:
     """Yield by which share of its distance to the parameters each write moved an average."""
-    if len(own) != len(source) or not all(v.is_whole and v.shape for v in (*own, *source)):
+    goals = source[max(1, len(source) - len(own) + 1) :]
+    if len(goals) != len(own) - 1 or not all(v.is_whole and v.shape for v in (*own, *goals)):
         return
-    for before, after, goal in zip(own, own[1:], source[1:], strict=False):
+    for before, after, goal in zip(own, own[1:], goals, strict=False):
         way = (goal.data - before.data).ravel()
         length = float(way @ way)
         if length:

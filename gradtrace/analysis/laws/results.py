@@ -33,9 +33,10 @@ from gradtrace.trace.record import Operation, Span, TensorId, TensorRecord, Valu
 SUMS = function_table("analysis.laws.results.SUMS", ("add", "sub"))
 SCALES = function_table("analysis.laws.results.SCALES", ("mul", "div"))
 CLASSIFIED = function_table("analysis.laws.results.CLASSIFIED", ("cross_entropy", "nll_loss"))
+SAMPLES = words("bernoulli multinomial normal")
 CUTTING = function_table(
     "analysis.laws.results.CUTTING",
-    words("detach argmax argmin round sign floor ceil one_hot bernoulli multinomial normal"),
+    (*words("detach argmax argmin round sign floor ceil one_hot"), *SAMPLES),
 )
 COMPARED = (
     *LOSSES,
@@ -46,6 +47,7 @@ SQUARES = function_table("analysis.laws.results.SQUARES", ("pow", "square", "abs
 LINEAR = (*SUMS, *SCALES, "sum", "mean", "neg", "stack")
 MOST_SHIFT = 3  # places
 FEW = 8  # indices that may be equal by chance
+MOST_CALLS = 32  # of a loss, whose targets are counted
 
 
 def terms_train(ledger: Ledger) -> Iterator[Cause]:
@@ -342,6 +344,34 @@ def dropped(facts: Facts, statement: Any, name: str) -> str:
     return f"binds the loop's variable {names} to a new tensor: nothing is changed in place"
 
 
+def turns_alike(ledger: Ledger) -> Iterator[Cause]:
+    """If something reads what a call gives in one turn, something does in the others (a remark)."""
+    facts = ledger.facts
+    if not facts.trace.training:
+        return
+    kept = {escape.tensor for escape in facts.trace.escapes} | facts.begins
+    calls: dict[tuple[Span, str], list[TensorId]] = {}
+    for operation in facts.operations[slice(*facts.trace.training[-1].operations)]:
+        span = operation.span
+        is_own = span is not None and not span.file and operation.grad_enabled
+        if span is not None and is_own and len(operation.outputs) == 1:
+            calls.setdefault((span, operation.name), []).append(operation.outputs[0])
+    for (span, name), results in calls.items():
+        dropped = [i for i in results if not facts.readers(i) and i not in kept]
+        if len(results) > len(dropped) >= len(results) / 2 and is_trained(facts, results):
+            yield Cause(
+                "partly dropped",
+                f"{name}{facts.at_line(span)} gives {len(results)} results in a step, and nothing "
+                f"reads {len(dropped)} of them",
+                (facts.at("the last of them is read", span),),
+            )
+            return
+
+
+def is_trained(facts: Facts, tensors: list[TensorId]) -> bool:
+    return all(facts.tensors[i].requires_grad and facts.tensors[i].is_last for i in tensors)
+
+
 def losses_reached(ledger: Ledger) -> Iterator[Cause]:
     """A single number that is computed with grad in each step goes backward (a remark)."""
     facts = ledger.facts
@@ -421,21 +451,29 @@ def shift_between(tokens: Any, targets: Any) -> int | None:
 def targets_vary(ledger: Ledger) -> Iterator[Cause]:
     """The targets of a classification are of many classes (a remark)."""
     facts = ledger.facts
-    for loss in reversed(facts.calls_of(CLASSIFIED)):
+    calls: dict[Span | None, list[Operation]] = {}
+    for loss in facts.calls_of(CLASSIFIED):
         operands = facts.operands(loss)
-        if len(operands) < 2 or not is_index(operands[1][1]) or not operands[0][1].shape:
-            continue
-        labels = operands[1][1].data
-        classes = max(operands[0][1].shape[-1], 2)
+        if len(operands) > 1 and is_label(operands[1][1]) and operands[0][1].shape:
+            calls.setdefault(loss.span, []).append(loss)
+    for losses in reversed(calls.values()):
+        pairs = [facts.operands(loss) for loss in losses]
+        labels = np.concatenate([pair[1][1].data.ravel() for pair in pairs[-MOST_CALLS:]])
+        classes = max(pairs[-1][0][1].shape[-1], 2)
         values, counts = np.unique(labels[labels >= 0], return_counts=True)
         share = counts.max() / counts.sum() if len(counts) else 0.0
-        if 1 > share > max(0.6, 4 / classes) and counts.sum() >= 4 * FEW:
+        if share > max(0.6, 4 / classes) and counts.sum() >= 4 * FEW:
             yield Cause(
                 "one target",
-                f"{share:.0%} of the targets of {unit(facts, loss)} are {values[counts.argmax()]}",
-                (facts.at("they are compared here", loss.span),),
+                f"{share:.0%} of the targets of {unit(facts, losses[-1])} are "
+                f"{values[counts.argmax()]}",
+                (facts.at("they are compared here", losses[-1].span),),
             )
             return
+
+
+def is_label(value: Value) -> bool:
+    return value.dtype.startswith("int") and value.is_whole and bool(value.shape)
 
 
 def targets_constant(ledger: Ledger) -> Iterator[Cause]:
@@ -461,8 +499,11 @@ def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
     ways = [(roots, facts.flow.before(roots)) for roots in ends.values()]
     behind = facts.flow.after(ledger.leaves)
     lines: dict[object, Cause] = {}
+    is_scored = any(getattr(call.func, "attr", "") == "log_prob" for call in facts.text.calls)
     for how, span, source, results in cutting(facts):
         if span is None or span.file or source not in behind or span in lines:
+            continue
+        if is_scored and how in SAMPLES:  # its gradient comes through the log-probability
             continue
         cut = [roots for roots, before in ways if not before.isdisjoint(results)]
         if cut:

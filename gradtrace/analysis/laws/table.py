@@ -163,6 +163,10 @@ LAWS = (
         {"repeated draw": "a line that draws the same numbers in each step"},
         True,
     ),
+    Law(losses.entropy_rises, {"entropy falls": "an entropy that a policy's loss lowers"}, True),
+    Law(losses.weights_constant, {"trained weight": "an advantage that has a gradient"}, True),
+    Law(results.turns_alike, {"partly dropped": "results of which a step reads some"}, True),
+    Law(modules.dropout_leaves, {"most is dropped": "a dropout of 0.9 and more"}, True),
     Law(parameters.flags_exist, {"unknown flag": "a misspelt requires_grad"}, True),
     Law(modules.dropout_ends, {"dropout stays on": "a dropout in evaluation mode"}, True),
     Law(

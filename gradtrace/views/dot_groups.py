@@ -18,7 +18,7 @@ from gradtrace.views.style import NAME_SIZE, TEXT_SIZE, Look, Theme
 if TYPE_CHECKING:
     from gradtrace.views.dot import Canvas
 
-# layers, and the dimension that they change: it is told also if it stays as large
+# layers, and the dimension that they map, which a box has also where its size stays
 FEATURES = {"Linear": -1, "Conv": 1}
 LISTED = 5  # saved values written into a Function's node
 

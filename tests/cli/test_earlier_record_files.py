@@ -3,7 +3,8 @@
 `records_of_0_2/` has each program beside its file. `model.gt` is a recorded run of real PyTorch, with what that commit
 answered about it in `model.json`: {command: stdout}, but for `stats`, where the update of a bias that starts at 0 was
 "inf" then, and what shows gradients (`eval`, `graph`), which the trace for pictures had of the first step alone. `diff`
-counted two states of BatchNorm before its first call, which are not compared any more.
+counted two states of BatchNorm before its first call, which are not compared any more. The output of a flat picture had
+the shape `cds` then.
 """
 
 import json

@@ -46,6 +46,8 @@ TABLE = {
     "attention_masked_row": (r"3 steps, loss .* all 9 parameters", {}),
     "botorch_acquisition": (r"3 steps, loss .* the parameter has a gradient", {"candidates": "from backward"}),
     "causal_attention": (r"3 steps, loss .* all 73 parameters", {}),
+    "data_assigned": (r"5 steps, loss .* 2 parameters changed by SGD and by nothing else", {}),
+    "data_updated_by_hand": (r"5 steps, loss .* all 4 parameters have gradients", {}),
     "checkpointing": (r"3 steps, loss .* all 8 parameters", {}),
     "compile": (r"3 steps, loss .* all 4 parameters have gradients", {}),
     "diffusers_unet": (

@@ -4,11 +4,14 @@ result underflows.
 
 from __future__ import annotations
 
+from gradtrace.analysis import places
 from gradtrace.analysis.cause import Fix
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.rewrites import arguments, expression, instead, operands, with_argument
 from gradtrace.analysis.terms import code_of, enclosed, named, operator, unit
 from gradtrace.engine.operators.tables import function_table
+from gradtrace.program import syntax as ast
+from gradtrace.trace.labels import dotted
 from gradtrace.trace.record import Operation, Span
 
 # What keeps an operator within its domain, best first; {0} and {1} are its arguments.
@@ -125,11 +128,16 @@ def bounded(facts: Facts, clamp: Operation, name: str) -> str:
     """
     words = f"other bounds of {unit(facts, clamp)}, within the domain of {name}"
     call = expression(facts, clamp.span)
-    texts = [] if call is None else [word.arg for word in call.keywords]
-    if name != "exp" or not texts or len(call.args) > 1:
+    if name != "exp" or not isinstance(call, ast.Call):
         return words
     dtype = facts.tensors[clamp.outputs[0]].dtype
-    new = f"max={LARGEST_EXP.get(dtype, 88)}"
+    bound = LARGEST_EXP.get(dtype, 88)
+    new = f"max={bound}"
+    # x.clamp(0, 100), torch.clamp(x, 0, 100)
+    of_torch = dotted(getattr(call.func, "value", None)) == "torch"
+    for value in call.args[2:3] if of_torch else call.args[1:2]:
+        text = f"{bound} in place of {facts.text.cut(value)}{facts.at_line(clamp.span)}"
+        return Fix(text, [(places.span_of(value), str(bound))])
     return with_argument(facts, call, new, f"clamp({new}){facts.at_line(clamp.span)}") or words
 
 

@@ -14,6 +14,7 @@ from gradtrace.analysis.laws.parameters import norm_after
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.rewrites import span_of
 from gradtrace.analysis.terms import (
+    highest,
     is_dropout,
     loads,
     named,
@@ -351,8 +352,8 @@ def dropout_ends(ledger: Ledger) -> Iterator[Cause]:
 def dropout_leaves(ledger: Ledger) -> Iterator[Cause]:
     """A dropout leaves a part of what it gets (a remark)."""
     facts = ledger.facts
-    for operation in reversed(facts.calls_of(("dropout",))):
-        share = next(iter(numbers_in(operation)), 0.0)
+    for operation in reversed(facts.calls_of(("dropout", "mul"))):
+        share = share_dropped(facts, operation)
         if MOST_DROPPED <= share < 1 and operation.option("training") != "False":
             yield Cause(
                 "most is dropped",
@@ -361,6 +362,20 @@ def dropout_leaves(ledger: Ledger) -> Iterator[Cause]:
                 (facts.at("dropped here", operation.span),),
             )
             return
+
+
+def share_dropped(facts: Facts, operation: Operation) -> float:
+    """Return the p of a dropout, also of one that is a product with a mask, of which 1 / (1 - p) is
+    the largest element; 0 if it is not known.
+    """
+    if operation.name == "dropout":
+        return next(iter(numbers_in(operation)), 0.0)
+    scope = None if operation.scope is None else facts.trace.scopes[operation.scope]
+    if scope is None or scope.kind != "module" or "Dropout" not in scope.detail:
+        return 0.0
+    mask = facts.tensors[operation.tensors[-1]].value
+    high = None if mask is None else highest(mask)
+    return 1 - 1 / high if high and high > 1 else 0.0
 
 
 def statistics_known(ledger: Ledger) -> Iterator[Cause]:

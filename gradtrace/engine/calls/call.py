@@ -71,14 +71,14 @@ def make_call(record: Op) -> Callable[..., Any]:
     has_gradient = record.has_gradient
     plans = record.plans
 
-    def call(*args: Any) -> Tensor | tuple[Tensor, ...]:
+    def call(*args: Any, noted: tuple[Any, ...] | None = None) -> Tensor | tuple[Tensor, ...]:
         now = state
         raws, mask = unwrap(record, args)
         if mask < 0:
-            return call(*map(python_number, args))
+            return call(*map(python_number, args), noted=noted)
         raw = run(args, raws)
         if several:
-            return finish_several(record, args, raw, mask)
+            return finish_several(record, args, raw, mask, noted)
         out = Tensor._wrap(raw)
         raw = out._data
         if mask and has_gradient and now.grad_enabled and is_float(raw):
@@ -87,7 +87,7 @@ def make_call(record: Op) -> Callable[..., Any]:
         if view:
             mark_view(out, args[0])
         if now.special:
-            now.record(record.name, args, out)
+            now.record(record.name, args if noted is None else noted, out)
         return out
 
     return reading(record, call) if record.reads else call
@@ -99,8 +99,8 @@ def reading(record: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def call_reading(*args: Any) -> Any:
-        args, read = as_arrays(record, args)
-        result = call(*args)
+        arrays, read = as_arrays(record, args)
+        result = call(*arrays, noted=args)
         if read:
             watch_read(result[0] if type(result) is tuple else result, read)
         return result
@@ -160,9 +160,15 @@ def is_float(raw: Raw) -> bool:
 
 
 def finish_several(
-    record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mask: int
+    record: Op,
+    args: tuple[Any, ...],
+    raws: tuple[Raw, ...],
+    mask: int,
+    noted: tuple[Any, ...] | None = None,
 ) -> tuple[Tensor, ...]:
-    """Return the results of an operator with several results as Tensors, connected to one node."""
+    """Return the results of an operator with several results as Tensors, connected to one node;
+    `noted` are the arguments as the program gave them.
+    """
     outs = tuple(Tensor._wrap(r) for r in raws)
     node = None
     if mask and state.grad_enabled and record.has_gradient:
@@ -179,7 +185,7 @@ def finish_several(
     if node is not None and node.plan.saved_outs is not None:
         watch_by(node, [outs[i] for i in node.plan.saved_outs if outs[i]._fn is None])
     if state.special:
-        state.record(record.name, args, outs)
+        state.record(record.name, args if noted is None else noted, outs)
     return outs
 
 

@@ -76,7 +76,7 @@ TWICE = function_table(
     "analysis.causes.silent.TWICE",
     {
         "log_softmax": ("softmax", "sigmoid"),
-        "cross_entropy": ("softmax", "log_softmax", "sigmoid"),
+        "cross_entropy": ("softmax", "sigmoid"),  # a second log_softmax changes nothing
         "softmax": ("softmax",),
         "nll_loss": ("softmax",),
         "kl_div": ("softmax", "sigmoid"),

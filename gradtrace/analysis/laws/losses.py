@@ -279,3 +279,26 @@ def is_log_probability(facts: Facts, tensor: TensorId) -> bool:
             return True
         maker = facts.maker(tensor)
     return maker is not None and ".log_prob(" in maker.text and operator(maker) != "mul"
+
+
+def batches_differ(ledger: Ledger) -> Iterator[Cause]:
+    """A loop over the starts of batches uses its variable (a remark)."""
+    facts = ledger.facts
+    text = facts.text
+    lines = {pass_.span.line for pass_ in facts.passes if pass_.span and not pass_.span.file}
+    for loop in (node for node in text.statements if isinstance(node, ast.For)):
+        call = loop.iter
+        if not isinstance(call, ast.Call) or text.cut(call.func) != "range":
+            continue
+        if len(call.args) != 3 or lines.isdisjoint(places.lines_of(loop)):
+            continue
+        names = stores(loop.target)
+        if names and not any(names & loads(statement) for statement in loop.body):
+            place = places.head_of(loop)
+            yield Cause(
+                "same batch",
+                f"no statement of the loop{facts.at_line(place)} uses {', '.join(sorted(names))}, "
+                f"which goes over {text.cut(call)}: each turn computes with the same data",
+                (facts.at("the loop begins here", place),),
+            )
+            return

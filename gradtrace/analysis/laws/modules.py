@@ -240,12 +240,19 @@ def modes_agree(ledger: Ledger) -> Iterator[Cause]:
             f"{part.name} runs in {mode} mode, and {scope.name} around it does not",
             (facts.at("it runs here", own_span(facts, operation)),),
         )
-    evaluated = [call for call in calls if not call.operation.grad_enabled and call.part.training]
+    reached = facts.flow.before(facts.begins)
+    evaluated = [
+        call
+        for call in calls
+        if call.part.training
+        and (not call.operation.grad_enabled or reached.isdisjoint(call.operation.outputs))
+    ]
     if evaluated and trained:
         operation, scope, part = evaluated[-1]
+        without = "with no backward after it" if operation.grad_enabled else "without gradients"
         yield Cause(
             "evaluated in training mode",
-            f"{scope.name} runs in training mode without gradients"
+            f"{scope.name} runs in training mode {without}"
             f"{facts.at_line(own_span(facts, operation))}, where {part.detail} still "
             f"{acts_in_training(part)}",
             (facts.at("it runs here", own_span(facts, operation)),),

@@ -14,6 +14,7 @@ from gradtrace.analysis.terms import (
     highest,
     loads,
     loop_around,
+    lowest,
     named,
     numbers_in,
     operator,
@@ -42,6 +43,7 @@ COMPARED = (
     *LOSSES,
     *("cosine_similarity", "pairwise_distance", "triplet_margin_loss", "cosine_embedding_loss"),
 )
+SIGNLESS = function_table("analysis.laws.results.SIGNLESS", ("pow", "square", "abs"))
 SQUARES = function_table("analysis.laws.results.SQUARES", ("pow", "square", "abs", "norm"))
 # what leads from a penalty to a loss
 LINEAR = (*SUMS, *SCALES, "sum", "mean", "neg", "stack")
@@ -231,6 +233,36 @@ def of_each_turn(
         count, rest = divmod(len(operations), max(steps, 1))
         several = count if steps and not rest else 1
         yield from ((span, operations[i::several]) for i in range(several))
+
+
+def differences_apart(ledger: Ledger) -> Iterator[Cause]:
+    """Differences lose their signs before they are added up (a remark)."""
+    facts = ledger.facts
+    for operation in facts.last_of_each_line:
+        if operator(operation) not in SIGNLESS or not operation.tensors:
+            continue
+        total = facts.maker(operation.tensors[0])
+        if (
+            total is None
+            or operator(total) not in ("sum", "mean")
+            or facts.tensors[total.outputs[0]].shape
+        ):
+            continue
+        difference = facts.maker(total.tensors[0])
+        value = None if difference is None else facts.tensors[difference.outputs[0]].value
+        if difference is None or operator(difference) != "sub" or value is None:
+            continue
+        trained = [facts.tensors[i].requires_grad for i in difference.tensors]
+        low, high = lowest(value) or 0.0, highest(value) or 0.0
+        if sorted(trained) == [False, True] and low < 0 < high:
+            yield Cause(
+                "signs cancel",
+                f"{unit(facts, operation)} is taken of a {operator(total)} of differences "
+                f"({named(facts, difference.outputs[0])}), which cancel: they go from {low:.3g} to "
+                f"{high:.3g}",
+                (facts.at("they are added up before this", operation.span),),
+            )
+            return
 
 
 def penalties_added(ledger: Ledger) -> Iterator[Cause]:

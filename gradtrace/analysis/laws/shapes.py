@@ -287,6 +287,72 @@ def dims_told_apart(ledger: Ledger) -> Iterator[Cause]:
             )
 
 
+RECURRENT = ("gru", "lstm", "rnn_tanh", "rnn_relu")
+
+
+def samples_first(ledger: Ledger) -> Iterator[Cause]:
+    """A layer of sequences takes the dim of the samples for samples, not for time (a remark)."""
+    facts = ledger.facts
+    rows = {
+        value.shape[0]
+        for loss in facts.calls_of((*LOSSES, "cross_entropy", "nll_loss"))
+        for _, value in facts.operands(loss)[1:2]
+        if value.shape
+    }
+    for operation in facts.calls_of((*RECURRENT, "scaled_dot_product_attention")):
+        shape = time_first(facts, operation)
+        if shape is None or shape[0] == shape[1] or len(rows) != 1 or shape[0] not in rows:
+            continue
+        name = "attention" if operation.name not in RECURRENT else operation.name
+        yield Cause(
+            "time for samples",
+            f"{name}{facts.at_line(own_span(facts, operation))} takes dim 0 of {shape} for time, "
+            f"{shape[0]} steps of {shape[1]} samples, and the loss has {shape[0]} targets: "
+            "batch_first=True makes it the samples",
+            (facts.at("dim 0 is time here", own_span(facts, operation)),),
+        )
+        return
+
+
+def time_first(facts: Facts, operation: Operation) -> tuple[int, ...] | None:
+    """Return the shape of what a layer reads as (time, samples, features); None if it reads it
+    otherwise. An attention in nn.MultiheadAttention has the times in its last dim but one.
+    """
+    if operation.name in RECURRENT:
+        shape = facts.tensors[operation.tensors[0]].shape
+        is_time_first = operation.inputs[-1].text == "False"
+        return shape if is_time_first and len(shape) == 3 else None
+    read = facts.tensors[operation.tensors[0]].shape
+    projections = (
+        facts.tensors[o.tensors[0]].shape
+        for o in facts.calls_of(("linear",))
+        if o.scope == operation.scope and o.id < operation.id
+    )
+    shape = next(projections, ())
+    if len(read) != 4 or len(shape) != 3 or shape[:2] != (read[2], read[0]):
+        return None
+    return shape
+
+
+def channels_first(ledger: Ledger) -> Iterator[Cause]:
+    """A convolution of images takes their channels for channels (a remark)."""
+    facts = ledger.facts
+    for operation in facts.calls_of(("conv2d", "convolution")):
+        record = facts.tensors[operation.tensors[0]]
+        shape = record.shape
+        if record.requires_grad or len(shape) != 4 or shape[1] != shape[2]:
+            continue
+        if shape[3] in COLOURS and shape[1] > max(COLOURS):
+            yield Cause(
+                "channels last",
+                f"{unit(facts, operation)} takes dim 1 of {shape} for the channels: the last one, "
+                f"{shape[3]}, may be meant",
+                (facts.at("the images are read here", operation.span),),
+            )
+            return
+
+
+COLOURS = (1, 3, 4)  # channels of an image
 LAYERS = ("linear", "addmm", "conv1d", "conv2d", "conv3d", "convolution")
 
 

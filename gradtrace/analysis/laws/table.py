@@ -167,6 +167,10 @@ LAWS = (
     Law(losses.weights_constant, {"trained weight": "an advantage that has a gradient"}, True),
     Law(results.turns_alike, {"partly dropped": "results of which a step reads some"}, True),
     Law(modules.dropout_leaves, {"most is dropped": "a dropout of 0.9 and more"}, True),
+    Law(results.differences_apart, {"signs cancel": "differences that a sum cancels"}, True),
+    Law(shapes.samples_first, {"time for samples": "a layer that reads samples as time"}, True),
+    Law(shapes.channels_first, {"channels last": "a convolution of images of (h, w, c)"}, True),
+    Law(losses.batches_differ, {"same batch": "a loop over batches that uses one"}, True),
     Law(parameters.flags_exist, {"unknown flag": "a misspelt requires_grad"}, True),
     Law(modules.dropout_ends, {"dropout stays on": "a dropout in evaluation mode"}, True),
     Law(

@@ -374,3 +374,13 @@ def magnitude(value: Value | None) -> float | None:
     low = value.summary.minimum
     high = value.summary.maximum
     return None if low is None or high is None else max(abs(float(low)), abs(float(high)))
+
+
+def calls_method(facts: Facts, method: str) -> bool:
+    """Whether the text calls a method of this name."""
+    return any(getattr(call.func, "attr", "") == method for call in facts.text.calls)
+
+
+def is_maximised(facts: Facts) -> bool:
+    """Whether an optimiser raises what backward begins at."""
+    return any("maximize=True" in optimiser.options for optimiser in facts.trace.optimisers)

@@ -325,15 +325,15 @@ def check_names(
             error = click.NoSuchOption(name, ctx=ctx)
             error.there = f"did you mean --format {name[2:]}?"  # type: ignore[attr-defined]
             raise error
-        hint = hints.of_option(name, arity, text) or hints.of_other_commands(
-            name, owners(ctx, name)
-        )
+        from difflib import get_close_matches
+
+        hint = hints.of_option(name, arity, text)
+        if not hint and not get_close_matches(name[2:], names, 1):
+            hint = hints.of_other_commands(name, owners(ctx, name))
         if hint:
             error = click.NoSuchOption(name, ctx=ctx)
             error.there = hint  # type: ignore[attr-defined]
             raise error
-        from difflib import get_close_matches
-
         close = get_close_matches(
             name[2:], [*names, *(option[2:] for option in arity if option.startswith("--"))], 1
         )

@@ -280,10 +280,11 @@ class Owners:
             if grad is not None:
                 self.grads.setdefault(id(storage_of(grad._data)), []).append(entry.id)
                 self.grads.setdefault(id(grad), []).append(entry.id)
-        # a tensor and a storage that it had until `.data` was set
+        # a tensor and a storage that it had until `.data` was set, and has not again
         self.former = {
             (id(tensor), id(storage))
             for tensor, storage, _ in (event.tensors for event in changes if event.how == "data")
+            if storage_of(tensor._data) is not storage
         }
 
     def written(self, event: ChangeEvent) -> tuple[Group, bool]:

@@ -16,7 +16,8 @@ from gradtrace.annotations import Any
 from gradtrace.program import syntax as ast
 from gradtrace.trace.record import OptimiserRecord
 
-METHODS = ("backward", "step", "zero_grad", "eval", "train")
+METHODS = ("backward", "step", "zero_grad")
+MODES = ("eval", "train")  # of modules; also names of data
 
 
 def updated(facts: Facts, leaf: int | None = None) -> OptimiserRecord | None:
@@ -139,7 +140,12 @@ def not_updated(
 
 def not_called(facts: Facts) -> Cause | None:
     """Explain statements that name a method of training without its parentheses."""
-    statements = places.uncalled(facts.text, METHODS)
+    modules = {scope.name for scope in facts.trace.scopes if scope.kind == "module"}
+    statements = places.uncalled(facts.text, METHODS) + [
+        statement
+        for statement in places.uncalled(facts.text, MODES)
+        if facts.text.cut(statement).rpartition(".")[0] in modules
+    ]
     if not statements:
         return None
     calls = [(facts.text.cut(statement), places.head_of(statement)) for statement in statements]

@@ -11,6 +11,7 @@ from gradtrace.analysis.terms import (
     assigned_name,
     code_at,
     highest,
+    is_maximised,
     lowest,
     named,
     operator,
@@ -61,7 +62,7 @@ def negative_kl(facts: Facts) -> Cause | None:
     """Find the divergence of a Gaussian from the standard one, 1 + s - m * m - exp(s), in a loss
     that makes it grow.
     """
-    if any("maximize=True" in optimiser.options for optimiser in facts.trace.optimisers):
+    if is_maximised(facts):
         return None
     for operation in facts.calls_of(("sub",)):
         value = facts.tensors[operation.outputs[0]].value

@@ -130,15 +130,27 @@ def bounded(facts: Facts, clamp: Operation, name: str) -> str:
     call = expression(facts, clamp.span)
     if name != "exp" or not isinstance(call, ast.Call):
         return words
+    called = dotted(call.func)
+    if called.rpartition(".")[2] not in ("clamp", "clip"):
+        return words
     dtype = facts.tensors[clamp.outputs[0]].dtype
     bound = LARGEST_EXP.get(dtype, 88)
-    new = f"max={bound}"
     # x.clamp(0, 100), torch.clamp(x, 0, 100)
-    of_torch = dotted(getattr(call.func, "value", None)) == "torch"
-    for value in call.args[2:3] if of_torch else call.args[1:2]:
+    is_method = "." in called and called.partition(".")[0] not in imported(facts)
+    last = call.args[1:2] if is_method else call.args[2:3]
+    if any(isinstance(value, ast.Starred) for value in call.args):
+        return words
+    for value in last:
         text = f"{bound} in place of {facts.text.cut(value)}{facts.at_line(clamp.span)}"
         return Fix(text, [(places.span_of(value), str(bound))])
+    new = f"max={bound}"
     return with_argument(facts, call, new, f"clamp({new}){facts.at_line(clamp.span)}") or words
+
+
+def imported(facts: Facts) -> set[str]:
+    """Return the names of modules that the program imports."""
+    imports = (node for node in facts.text.simple if isinstance(node, ast.Import))
+    return {alias.asname or alias.name.partition(".")[0] for i in imports for alias in i.names}
 
 
 def for_dtype(facts: Facts, operation: Operation, advice: str) -> str:

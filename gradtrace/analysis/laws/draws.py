@@ -9,6 +9,7 @@ from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, parsed
 from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
+from gradtrace.analysis.places import Text
 from gradtrace.analysis.terms import (
     is_dropout,
     lowest,
@@ -144,15 +145,34 @@ def integers_shared(ledger: Ledger) -> Iterator[Cause]:
 
 def orders_shared(ledger: Ledger) -> Iterator[Cause]:
     """Inputs and targets are put into one random order."""
-    text = ledger.facts.text
+    facts = ledger.facts
+    text = facts.text
     blocks = [*text.functions, *(s for s in text.statements if isinstance(s, (ast.For, ast.While)))]
     for block in sorted(blocks, key=places.starts, reverse=True):  # the innermost first
+        if facts.lines.isdisjoint(places.lines_of(block)) or is_seeded(text, block):
+            continue
         draws: dict[str, Any] = {}
         for call in sorted(filter(is_permutation, ast.walk(block)), key=places.starts):
             first = draws.setdefault(text.cut(call), call)
-            if first is not call:
-                yield drawn_apart(ledger.facts, first, call)
+            if first is not call and not are_apart(block, first, call):
+                yield drawn_apart(facts, first, call)
                 return
+
+
+def is_seeded(text: Text, block: Any) -> bool:
+    """Whether a block sets the seed, so that its draws may be the same."""
+    calls = (node for node in ast.walk(block) if isinstance(node, ast.Call))
+    return any("seed" in text.cut(call.func) for call in calls)
+
+
+def are_apart(block: Any, first: Any, second: Any) -> bool:
+    """Whether two calls are in different branches of one condition."""
+    for node in ast.walk(block):
+        if isinstance(node, ast.If):
+            branches = [[n for s in body for n in ast.walk(s)] for body in (node.body, node.orelse)]
+            if first in branches[0] and second in branches[1]:
+                return True
+    return False
 
 
 def is_permutation(node: Any) -> bool:
@@ -203,25 +223,24 @@ def noise_shared(ledger: Ledger) -> Iterator[Cause]:
         return
 
 
-NORMAL = ("randn", "randn_like", "normal", "normal_")
-
-
 def scales_positive(ledger: Ledger) -> Iterator[Cause]:
     """What scales normal noise that is added to a mean is positive (a remark)."""
     facts = ledger.facts
     for operation in facts.last_of_each_line:
         ends = [facts.tensors[i] for i in operation.tensors]
-        if operator(operation) != "mul" or len(ends) != 2:
+        if operator(operation) != "mul" or len(ends) != 2 or not operation.outputs:
             continue
-        noise = next((t for t in ends if (t.op or "") in NORMAL or is_normal(facts, t)), None)
+        noise = next((t for t in ends if is_noise(facts, t)), None)
         scale = next((t for t in ends if t is not noise), None)
         if noise is None or scale is None or scale.value is None or not scale.value.is_measured:
             continue
-        readers = [reader.name for i in operation.outputs for reader in facts.readers(i)]
         low = lowest(scale.value)
-        if scale.is_leaf or not scale.requires_grad or low is None or low >= 0 or not readers:
+        if not scale.requires_grad or is_view_of_leaf(facts, scale) or low is None or low >= 0:
             continue
-        if all(name in ("add", "add_") for name in readers):
+        readers = [reader for i in operation.outputs for reader in facts.readers(i)]
+        # noise that is proportional to what it is added to has no scale of its own
+        is_mean = all(r.name in ("add", "add_") and scale.id not in r.tensors for r in readers)
+        if readers and is_mean:
             yield Cause(
                 "negative scale",
                 f"{named(facts, scale.id)}, which scales the noise{facts.at_line(operation.span)}, "
@@ -231,9 +250,18 @@ def scales_positive(ledger: Ledger) -> Iterator[Cause]:
             return
 
 
-def is_normal(facts: Facts, t: TensorRecord) -> bool:
-    """Whether a leaf is what a call of a function that draws normal numbers gave."""
+def is_view_of_leaf(facts: Facts, record: TensorRecord) -> bool:
+    """Whether a tensor is a leaf, or was made of one by operations of one operand."""
+    maker = facts.maker(record.id)
+    while maker is not None and len(maker.tensors) == 1:
+        record = facts.tensors[maker.tensors[0]]
+        maker = facts.maker(record.id)
+    return record.is_leaf
+
+
+def is_noise(facts: Facts, t: TensorRecord) -> bool:
+    """Whether a tensor is what a call of randn_like gave, also one that a variable holds."""
     call = parsed(plain(t.label))
-    bound = facts.text.assignments(t.name) if t.name and call is None else []
+    bound = facts.text.assignments(t.name) if t.name else []
     values = [call, *(getattr(statement, "value", None) for statement in bound)]
-    return any(called_by(value).rpartition(".")[2] in NORMAL for value in values)
+    return any(called_by(value).rpartition(".")[2] == "randn_like" for value in values)

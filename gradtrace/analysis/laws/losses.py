@@ -10,6 +10,8 @@ from gradtrace.analysis.facts import Facts, number_of
 from gradtrace.analysis.laws.results import SCALES, SUMS, scaled
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import (
+    calls_method,
+    is_maximised,
     loads,
     lowest,
     made_by,
@@ -43,6 +45,7 @@ VIEWS = (
     *words("index numpy_T mT T"),
     *function_table("analysis.laws.losses.VIEWS", words("t transpose permute unsqueeze")),
 )
+PROBABILITIES = ("softmax", "exp", "sigmoid")
 LIKELIHOODS = words("log_prob log_likelihood logpdf")
 FEW = 3  # samples
 
@@ -226,7 +229,7 @@ def blank_apart(ledger: Ledger) -> Iterator[Cause]:
 def entropy_rises(ledger: Ledger) -> Iterator[Cause]:
     """A policy's entropy enters its loss with a minus (a remark)."""
     facts = ledger.facts
-    if not any(is_call_of(call, "log_prob") for call in facts.text.calls):
+    if not calls_method(facts, "log_prob") or is_maximised(facts):
         return
     ends = [o for o in facts.last_of_each_line if o.text.endswith(".entropy()")]
     for operation in ends:  # the last operation of the call gives the entropy
@@ -243,14 +246,10 @@ def entropy_rises(ledger: Ledger) -> Iterator[Cause]:
             return
 
 
-def is_call_of(call: Any, method: str) -> bool:
-    return bool(getattr(call.func, "attr", "") == method)
-
-
 def weights_constant(ledger: Ledger) -> Iterator[Cause]:
     """What weights log-probabilities has no gradient (a remark)."""
     facts = ledger.facts
-    if not any(is_call_of(call, "log_prob") for call in facts.text.calls):
+    if not (calls_method(facts, "log_prob") and calls_method(facts, "sample")):
         return
     for product in facts.last_of_each_line:
         if operator(product) != "mul" or len(product.tensors) != 2:
@@ -258,6 +257,8 @@ def weights_constant(ledger: Ledger) -> Iterator[Cause]:
         for logged, weight in (product.tensors, product.tensors[::-1]):
             record = facts.tensors[weight]
             if not record.requires_grad or record.is_leaf or not record.shape:
+                continue
+            if made_by(facts, weight, PROBABILITIES) is not None:
                 continue
             if is_log_probability(facts, logged) and not is_log_probability(facts, weight):
                 yield Cause(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import is_comparison, named, numbers_in, own_span
+from gradtrace.analysis.terms import is_comparison, named, numbers_in, operator, own_span
 from gradtrace.annotations import Iterator
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
@@ -13,6 +13,7 @@ from gradtrace.trace.record import Operation, TensorId, Value
 
 ATTENTION = function_table("analysis.laws.masks.ATTENTION", ("scaled_dot_product_attention",))
 FILLING = function_table("analysis.laws.masks.FILLING", ("masked_fill",))
+HIDING = -1e4  # what is filled in hides a score from softmax
 MANY = 3  # numbers of tokens
 MOST = 64  # operations between a comparison and the attention
 
@@ -91,6 +92,8 @@ def past_attended(ledger: Ledger) -> Iterator[Cause]:
         mask = facts.tensors[operands[0]].value if operands else None
         if mask is None or not mask.is_whole or len(mask.shape) < 2:
             continue
+        if is_filling and not hides_scores(facts, attention):
+            continue
         rows, columns = mask.shape[-2:]
         if rows != columns or rows < MANY:
             continue
@@ -107,3 +110,13 @@ def past_attended(ledger: Ledger) -> Iterator[Cause]:
                 (facts.at("attention is computed here", own_span(facts, attention)),),
             )
             return
+
+
+def hides_scores(facts: Facts, filling: Operation) -> bool:
+    """Whether a masked_fill takes scores out of a softmax."""
+    if not any(fill <= HIDING for fill in numbers_in(filling)):
+        return False
+    return (
+        facts.reader_after(filling, lambda o: operator(o) in (*ATTENTION, "softmax"), 6, 4)
+        is not None
+    )

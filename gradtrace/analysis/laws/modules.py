@@ -241,11 +241,11 @@ def modes_agree(ledger: Ledger) -> Iterator[Cause]:
             (facts.at("it runs here", own_span(facts, operation)),),
         )
     reached = facts.flow.before(facts.begins)
+    used = {o.scope for o in facts.operations if not reached.isdisjoint(o.outputs)}
     evaluated = [
         call
         for call in calls
-        if call.part.training
-        and (not call.operation.grad_enabled or reached.isdisjoint(call.operation.outputs))
+        if call.part.training and (not call.operation.grad_enabled or call.part.id not in used)
     ]
     if evaluated and trained:
         operation, scope, part = evaluated[-1]
@@ -364,7 +364,7 @@ def dropout_leaves(ledger: Ledger) -> Iterator[Cause]:
         if MOST_DROPPED <= share < 1 and operation.option("training") != "False":
             yield Cause(
                 "most is dropped",
-                f"dropout{facts.at_line(operation.span)} drops {share:.0%} of the elements: p is "
+                f"dropout{facts.at_line(operation.span)} drops {100 * share:.4g}% of the elements: p is "
                 "the share that it drops",
                 (facts.at("dropped here", operation.span),),
             )

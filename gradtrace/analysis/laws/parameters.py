@@ -13,13 +13,19 @@ from gradtrace.analysis.ledger.gradients import CLEARED, LEFT
 from gradtrace.analysis.ledger.parameters import ParameterEntry
 from gradtrace.analysis.terms import SHORT, named, optimiser_name
 from gradtrace.analysis.words import folded
-from gradtrace.annotations import Any, Iterable, Iterator, Sequence
+from gradtrace.annotations import Any, Iterator, Sequence
+from gradtrace.lazy_names import words
 from gradtrace.trace.record import BackwardStep, GroupRecord, OptimiserRecord, Value
 
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # bits
 SMALL = 0.1  # beside the largest gradient of a parameter
 NOISE = 1e-5  # beside the largest gradient of all
 MOST_KEPT = 0.5  # of the elements that a step may leave as they are
+SPACINGS = 4  # that an element may move by, and still be lost to rounding
+FOLLOWS = 0.9  # of the way to the parameters: an average moves by less in a step
+COPIES = 0.999999  # a copy moves by all of it
+OFTEN = 4  # copies, in as many steps
+WEIGHTED = words("linear addmm mm matmul conv1d conv2d conv3d convolution t")  # read a weight
 SAMPLE = 64  # steps that show whether all are to be looked at
 
 
@@ -75,67 +81,90 @@ def updates_show(ledger: Ledger) -> Iterator[Cause]:
     facts = ledger.facts
     for number, optimiser in enumerate(facts.trace.optimisers):
         held = [entry for entry in ledger.trained if number in entry.holders and not entry.writes]
-        for group in optimiser.groups:
+        least = least_norm(held)
+        # a record of an earlier version has no groups
+        whole = GroupRecord(optimiser.tensors, optimiser.lr, optimiser.rates)
+        for group in optimiser.groups or (whole,):
             own = frozenset(map(facts.flow.tensor, group.tensors))
-            lost, share = lost_updates(entry for entry in held if entry.leaf in own)
-            if lost:
-                yield from updates_of_group(facts, optimiser, group, lost, share)
+            lost, share = lost_updates([entry for entry in held if entry.leaf in own], least)
+            rates = rates_of(group)
+            # steps with a rate of 0 make no updates
+            if lost and 0.0 not in rates:
+                yield updates_of_group(facts, optimiser, rates, lost, share)
     yield from written_updates_show(ledger)
+
+
+def rates_of(group: GroupRecord) -> list[float]:
+    """Return the learning rates of a group, in the order of its steps."""
+    return [rate for _, rate in group.rates] or [group.lr or 0.0]
 
 
 def updates_of_group(
     facts: Facts,
     optimiser: OptimiserRecord,
-    group: GroupRecord,
+    rates: Sequence[float],
     lost: Sequence[ParameterEntry],
     share: float,
-) -> Iterator[Cause]:
-    """Yield what the steps of a group leave as it is."""
-    rates = [rate for _, rate in group.rates] or [group.lr or 0.0]
-    if max(rates) == 0 and len(optimiser.groups) == 1:
-        return  # nothing at all is updated, which has a cause of its own
+) -> Cause:
+    """Return what the steps of a group leave as it is."""
     dtype = lost[0].values[-1].dtype
     schedule = schedule_of(facts, optimiser)
-    steps = f"the steps of {optimiser_name(facts, optimiser)}{facts.at_line(optimiser.step_span)}"
+    owner = "the optimiser" if len(optimiser.groups) < 2 else "their group"
     rate = f"lr={rates[0]:g}"
-    owner = "the optimiser" if len(optimiser.groups) == 1 else "their group"
     evidence = [facts.at(f"{owner} has {rate}", optimiser.span)]
-    advice: tuple[str, ...] = ("a larger learning rate",)
     if rates[-1] != rates[0]:
         rate = f"a learning rate from {rates[0]:g} to {rates[-1]:g}"
         if schedule is not None:
             rate += f", by {schedule.kind}{facts.at_line(schedule.span)}"
             evidence.append(facts.at("this lowers the learning rate", schedule.span))
-    if max(rates) == 0:
-        because = f"{steps} leave {labels(facts, lost)} as they are: their group has {rate}"
-    else:
-        because = (
-            f"{steps} leave {share:.0%} of the elements of {labels(facts, lost)} as they are: with "
-            f"{rate} their updates are smaller than the spacing of {dtype}, which keeps "
-            f"{digits(dtype)} digits"
-        )
-        if dtype in SHORT:
-            advice = in_short(facts)
-    yield Cause(
+    return Cause(
         "updates lost",
-        because,
+        f"the steps of {optimiser_name(facts, optimiser)}{facts.at_line(optimiser.step_span)} "
+        f"leave {share:.0%} of the elements of {labels(facts, lost)} as they are: with "
+        f"{rate} their updates are smaller than the spacing of {dtype}, which keeps "
+        f"{digits(dtype)} digits",
         (
             *evidence,
             facts.at("most elements are the same before and after", optimiser.step_span),
         ),
-        advice,
+        in_short(facts) if dtype in SHORT else ("a larger learning rate",),
         tensors=frozenset(entry.leaf for entry in lost),
     )
+
+
+def groups_move(ledger: Ledger) -> Iterator[Cause]:
+    """A group of an optimiser has a learning rate, if another one has (a remark)."""
+    facts = ledger.facts
+    for number, optimiser in enumerate(facts.trace.optimisers):
+        at_rest = [group for group in optimiser.groups if max(rates_of(group)) == 0]
+        if not at_rest or len(at_rest) == len(optimiser.groups):
+            continue  # of none that has a rate there is a cause
+        own = {facts.flow.tensor(i) for group in at_rest for i in group.tensors}
+        still = [e for e in ledger.trained if e.leaf in own and number in e.holders]
+        if still:
+            be = "has" if len(at_rest) == 1 else "have"
+            yield Cause(
+                "group at rest",
+                f"{optimiser_name(facts, optimiser)}{facts.at_line(optimiser.span)} does not move "
+                f"{labels(facts, still)}: their group{'s' * (len(at_rest) > 1)} {be} lr=0",
+                (facts.at("the optimiser is made here", optimiser.span),),
+                tensors=frozenset(entry.leaf for entry in still),
+            )
 
 
 def written_updates_show(ledger: Ledger) -> Iterator[Cause]:
     """The same of a statement that moves a parameter along its gradient."""
     facts = ledger.facts
-    lost, share = lost_updates(
+    moved = [
         entry
         for entry in ledger.parameters.values()
-        if not entry.holders and len(entry.values) == len(entry.used) + 1
-    )
+        if not entry.holders
+        and entry.writes
+        and not entry.updates
+        and len(entry.values) == len(entry.used) + 1
+        and is_rounded(entry.values)
+    ]
+    lost, share = lost_updates(moved, least_norm(moved))
     if lost:
         dtype = lost[0].values[-1].dtype
         write = lost[0].writes[-1]
@@ -150,14 +179,35 @@ def written_updates_show(ledger: Ledger) -> Iterator[Cause]:
         )
 
 
-def lost_updates(entries: Iterable[ParameterEntry]) -> tuple[list[ParameterEntry], float]:
+def is_rounded(values: Sequence[Value]) -> bool:
+    """Whether no element ever moved by more than a few spacings of the dtype: what a projection or
+    a threshold keeps is not lost to rounding.
+    """
+    if not all(value.is_whole and value.shape and value.is_float for value in values):
+        return False
+    spacing = 2.0 ** (1 - MANTISSA.get(values[0].dtype, 53))
+    return all(
+        float(abs(after.data - before.data).max()) <= SPACINGS * spacing * abs(before.data).max()
+        for before, after in pairwise(values)
+        if before.numel
+    )
+
+
+def least_norm(entries: Sequence[ParameterEntry]) -> float:
+    """Return the norm below which a gradient, beside the others', is what is left of terms that
+    cancel.
+    """
+    return NOISE * max((norm_after(turn) for entry in entries for turn in entry.used), default=0.0)
+
+
+def lost_updates(
+    entries: Sequence[ParameterEntry], least: float
+) -> tuple[list[ParameterEntry], float]:
     """Return the entries whose elements most updates leave as they are, and the largest share; none
-    if they are less than half of those that get gradients.
+    if they are less than half of those with gradients of more than `least`.
     """
     used = [(entry, [*map(norm_after, entry.used)]) for entry in entries if len(entry.used) > 1]
     norms = [(entry, own) for entry, own in used if is_moved(entry, own)]
-    # what is small beside the others' gradients is what is left of terms that cancel
-    least = NOISE * max((max(own) for _, own in norms), default=0.0)
     shares = [(entry, share_kept(entry, own)) for entry, own in norms if max(own) > least]
     lost = [entry for entry, share in shares if share > MOST_KEPT]
     if not lost or 2 * len(lost) < len(shares):
@@ -258,6 +308,7 @@ def units_differ(ledger: Ledger) -> Iterator[Cause]:
         for entry in ledger.trained
         if len(entry.used) > 1
         and entry.has_moved
+        and is_weight(facts, entry)
         and are_units_alike(entry.values[-len(entry.used) - 1 :])
     ]
     if alike:
@@ -269,6 +320,12 @@ def units_differ(ledger: Ledger) -> Iterator[Cause]:
             (facts.origin(facts.tensors[alike[0].leaf]),),
             tensors=frozenset(entry.leaf for entry in alike),
         )
+
+
+def is_weight(facts: Facts, entry: ParameterEntry) -> bool:
+    """Whether layers read a parameter as their weight."""
+    readers = [reader for version in entry.versions for reader in facts.readers(version.id)]
+    return facts.tensors[entry.leaf].is_parameter and any(o.name in WEIGHTED for o in readers)
 
 
 def are_units_alike(values: Sequence[Value]) -> bool:
@@ -316,21 +373,17 @@ def averages_last(ledger: Ledger) -> Iterator[Cause]:
         return
 
 
-FOLLOWS = 0.9  # of the way to the parameters: what an average does not move by in a step
-COPIES = 0.999999  # a copy moves by all of it
-OFTEN = 4  # copies, in as many steps
-
-
 def shares_followed(own: Sequence[Value], source: Sequence[Value]) -> Iterator[float]:
     """Yield by which share of its distance to the parameters each write moved an average."""
     goals = source[max(1, len(source) - len(own) + 1) :]
     if len(goals) != len(own) - 1 or not all(v.is_whole and v.shape for v in (*own, *goals)):
         return
     for before, after, goal in zip(own, own[1:], goals, strict=False):
-        way = (goal.data - before.data).ravel()
+        start = before.data.astype(float).ravel()
+        way = goal.data.ravel() - start
         length = float(way @ way)
         if length:
-            yield float((after.data - before.data).ravel() @ way) / length
+            yield float((after.data.ravel() - start) @ way) / length
 
 
 def holders_train(ledger: Ledger) -> Iterator[Cause]:

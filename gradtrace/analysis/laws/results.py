@@ -11,7 +11,9 @@ from gradtrace.analysis.facts import Facts, is_zero, parsed
 from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.terms import (
+    calls_method,
     highest,
+    is_maximised,
     loads,
     loop_around,
     lowest,
@@ -29,6 +31,7 @@ from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.program import syntax as ast
+from gradtrace.trace.labels import called_by
 from gradtrace.trace.record import Operation, Span, TensorId, TensorRecord, Value
 
 SUMS = function_table("analysis.laws.results.SUMS", ("add", "sub"))
@@ -49,6 +52,7 @@ SQUARES = function_table("analysis.laws.results.SQUARES", ("pow", "square", "abs
 LINEAR = (*SUMS, *SCALES, "sum", "mean", "neg", "stack")
 MOST_SHIFT = 3  # places
 FEW = 8  # indices that may be equal by chance
+FEWEST = 2  # results of a call in a step
 MOST_CALLS = 32  # of a loss, whose targets are counted
 
 
@@ -203,12 +207,12 @@ def differences_vary(ledger: Ledger) -> Iterator[Cause]:
     lines: dict[Span | None, list[Operation]] = {}
     for operation in facts.calls_of(("sub", *COMPARED)):
         ends = [facts.tensors[i] for i in operation.tensors[:2]]
-        if len(ends) == 2 and all(t.requires_grad and not t.is_leaf for t in ends):
+        is_pair = len(ends) == 2 and ends[0] is not ends[1]
+        if is_pair and all(t.requires_grad and not t.is_leaf for t in ends):
             lines.setdefault(operation.span, []).append(operation)
     for span, operations in of_each_turn(facts, lines):
         pairs = [[facts.tensors[i].value for i in o.tensors[:2]] for o in operations]
-        are_known = all(a is not None and a.is_measured and b is not None for a, b in pairs)
-        are_equal = len(pairs) > 2 and are_known and all(a == b for a, b in pairs)
+        are_equal = len(pairs) > 2 and all(is_equal(facts, o) for o in operations)
         if are_equal and not all(is_zero(value) for pair in pairs for value in pair):
             first, second = (named(facts, i) for i in operations[-1].tensors[:2])
             is_difference = operator(operations[-1]) == "sub"
@@ -222,6 +226,16 @@ def differences_vary(ledger: Ledger) -> Iterator[Cause]:
                 f"{first} and {second} are equal each of the {len(operations)} times that {taken}",
                 (facts.at("they are equal here", span),),
             )
+
+
+def is_equal(facts: Facts, operation: Operation) -> bool:
+    """Whether the two tensors that an operation compares are known to have the same elements."""
+    if operator(operation) == "sub":
+        return is_zero(facts.tensors[operation.outputs[0]].value)
+    first, second = (facts.tensors[i].value for i in operation.tensors[:2])
+    if first is None or second is None or not (first.is_whole and second.is_whole):
+        return False
+    return first == second
 
 
 def of_each_turn(
@@ -268,16 +282,21 @@ def differences_apart(ledger: Ledger) -> Iterator[Cause]:
 def penalties_added(ledger: Ledger) -> Iterator[Cause]:
     """A loss does not fall because parameters grow (a remark)."""
     facts = ledger.facts
-    leaves = ledger.leaves
+    if is_maximised(facts):
+        return
     grown: dict[Span | None, list[TensorId]] = {}
+    added: dict[TensorId, bool] = {}
     for operation in facts.calls_of((*SQUARES, "linalg_vector_norm")):
-        own = [i for i in operation.tensors if facts.flow.tensor(i) in leaves]
-        if not own or operation.function is None or not is_added(facts, operation):
+        own = [i for i in operation.tensors if facts.flow.tensor(i) in ledger.leaves]
+        if not own or not facts.tensors[own[0]].is_parameter or operation.function is None:
+            continue
+        if operator(operation) == "pow" and numbers_in(operation) != [2.0]:
             continue
         visits = facts.visits.get(operation.function, ())
         arrived = [value for visit in visits for value in visit.upstream if value is not None]
         highs = [highest(value) if value.is_measured else None for value in arrived]
-        if highs and all(high is not None and high < 0 for high in highs):
+        is_rewarded = bool(highs) and all(high is not None and high < 0 for high in highs)
+        if is_rewarded and all(is_added(facts, i, added) for i in operation.outputs):
             grown.setdefault(own_span(facts, operation), []).append(facts.flow.tensor(own[0]))
     for span, tensors in grown.items():
         names = folded([named(facts, i) for i in dict.fromkeys(tensors)], "parameters")
@@ -289,24 +308,27 @@ def penalties_added(ledger: Ledger) -> Iterator[Cause]:
         )
 
 
-def is_added(facts: Facts, operation: Operation) -> bool:
-    """Whether a result reaches a loss through sums and factors alone."""
-    waiting = list(operation.outputs)
-    seen: set[TensorId] = set()
+def is_added(facts: Facts, tensor: TensorId, added: dict[TensorId, bool]) -> bool:
+    """Whether a result reaches a loss through sums and factors alone; `added` has what is known of
+    others.
+    """
+    way: list[TensorId] = []
+    waiting = [tensor]
     while waiting:
         at = waiting.pop()
-        if at in seen:
-            continue
-        seen.add(at)
-        readers = facts.readers(at)
-        if not readers and at not in facts.begins:
+        if at not in added:
+            way.append(at)
+            added[at] = True
+            readers = facts.readers(at)
+            added[at] = bool(readers) or at in facts.begins
+            for reader in readers:
+                others = [i for i in reader.tensors if i != at and facts.tensors[i].requires_grad]
+                is_factor = operator(reader) in SCALES and bool(others)
+                added[at] &= not is_factor and reader.name.rstrip("_") in LINEAR
+                waiting += reader.outputs
+        if not added[at]:
+            added.update(dict.fromkeys(way, False))
             return False
-        for reader in readers:
-            others = [i for i in reader.tensors if i != at and facts.tensors[i].requires_grad]
-            is_factor = operator(reader) in SCALES and bool(others)
-            if is_factor or reader.name.rstrip("_") not in LINEAR:
-                return False
-            waiting += reader.outputs
     return True
 
 
@@ -382,20 +404,23 @@ def turns_alike(ledger: Ledger) -> Iterator[Cause]:
     if not facts.trace.training:
         return
     kept = {escape.tensor for escape in facts.trace.escapes} | facts.begins
-    calls: dict[tuple[Span, str], list[TensorId]] = {}
+    calls: dict[Span, list[TensorId]] = {}
     for operation in facts.operations[slice(*facts.trace.training[-1].operations)]:
         span = operation.span
-        is_own = span is not None and not span.file and operation.grad_enabled
-        if span is not None and is_own and len(operation.outputs) == 1:
-            calls.setdefault((span, operation.name), []).append(operation.outputs[0])
-    for (span, name), results in calls.items():
+        # what the program itself calls, not what a layer that it calls runs
+        is_own = operation.grad_enabled and called_by(operation.text) == operation.name
+        if span is not None and not span.file and is_own and len(operation.outputs) == 1:
+            calls.setdefault(span, []).append(operation.outputs[0])
+    for span, results in calls.items():
         dropped = [i for i in results if not facts.readers(i) and i not in kept]
-        if len(results) > len(dropped) >= len(results) / 2 and is_trained(facts, results):
+        count = len(results)
+        if count > FEWEST and count > len(dropped) >= count / 2 and is_trained(facts, results):
+            name = facts.tensors[results[0]].op
             yield Cause(
                 "partly dropped",
-                f"{name}{facts.at_line(span)} gives {len(results)} results in a step, and nothing "
-                f"reads {len(dropped)} of them",
-                (facts.at("the last of them is read", span),),
+                f"{name}{facts.at_line(span)} gives {count} results in a step, and nothing reads "
+                f"{len(dropped)} of them",
+                (facts.at("some of them are read", span),),
             )
             return
 
@@ -491,9 +516,14 @@ def targets_vary(ledger: Ledger) -> Iterator[Cause]:
     for losses in reversed(calls.values()):
         pairs = [facts.operands(loss) for loss in losses]
         labels = np.concatenate([pair[1][1].data.ravel() for pair in pairs[-MOST_CALLS:]])
-        classes = max(pairs[-1][0][1].shape[-1], 2)
-        values, counts = np.unique(labels[labels >= 0], return_counts=True)
+        shape = pairs[-1][0][1].shape
+        classes = max(shape[min(1, len(shape) - 1)], 2)
+        ignored = losses[-1].option("ignore_index") or ""
+        is_counted = (labels >= 0) & (labels != (int(ignored) if ignored.isdecimal() else -1))
+        values, counts = np.unique(labels[is_counted], return_counts=True)
         share = counts.max() / counts.sum() if len(counts) else 0.0
+        if share == 1 and is_joined(facts, losses[-1]):
+            continue  # the logits of one positive before those of all negatives
         if share > max(0.6, 4 / classes) and counts.sum() >= 4 * FEW:
             yield Cause(
                 "one target",
@@ -502,6 +532,14 @@ def targets_vary(ledger: Ledger) -> Iterator[Cause]:
                 (facts.at("they are compared here", losses[-1].span),),
             )
             return
+
+
+def is_joined(facts: Facts, loss: Operation) -> bool:
+    """Whether the logits of a loss were put together of several tensors."""
+    maker = facts.maker(loss.tensors[0])
+    while maker is not None and len(maker.tensors) == 1:
+        maker = facts.maker(maker.tensors[0])
+    return maker is not None and operator(maker) in ("cat", "concat", "stack")
 
 
 def is_label(value: Value) -> bool:
@@ -531,7 +569,7 @@ def cuts_meant(ledger: Ledger) -> Iterator[Cause]:
     ways = [(roots, facts.flow.before(roots)) for roots in ends.values()]
     behind = facts.flow.after(ledger.leaves)
     lines: dict[object, Cause] = {}
-    is_scored = any(getattr(call.func, "attr", "") == "log_prob" for call in facts.text.calls)
+    is_scored = calls_method(facts, "log_prob")
     for how, span, source, results in cutting(facts):
         if span is None or span.file or source not in behind or span in lines:
             continue

@@ -293,12 +293,7 @@ RECURRENT = ("gru", "lstm", "rnn_tanh", "rnn_relu")
 def samples_first(ledger: Ledger) -> Iterator[Cause]:
     """A layer of sequences takes the dim of the samples for samples, not for time (a remark)."""
     facts = ledger.facts
-    rows = {
-        value.shape[0]
-        for loss in facts.calls_of((*LOSSES, "cross_entropy", "nll_loss"))
-        for _, value in facts.operands(loss)[1:2]
-        if value.shape
-    }
+    rows = target_rows(facts)
     for operation in facts.calls_of((*RECURRENT, "scaled_dot_product_attention")):
         shape = time_first(facts, operation)
         if shape is None or shape[0] == shape[1] or len(rows) != 1 or shape[0] not in rows:
@@ -359,17 +354,18 @@ LAYERS = ("linear", "addmm", "conv1d", "conv2d", "conv3d", "convolution")
 def samples_differ(ledger: Ledger) -> Iterator[Cause]:
     """The samples of a batch are not all the same (a remark)."""
     facts = ledger.facts
-    alike: dict[TensorRecord, Operation] = {}
+    rows = target_rows(facts)
+    alike: dict[int | None, tuple[TensorRecord, Operation]] = {}
     for operation in facts.calls_of(LAYERS):
         operands = (facts.tensors[i] for i in operation.tensors)
         record = next((t for t in operands if not t.requires_grad and len(t.shape) > 1), None)
         if record is None or not operation.grad_enabled:
             continue
-        if not is_one_row(record.value):
+        if not is_one_row(record.value) or record.shape[0] not in rows:
             return
-        alike[record] = operation
-    if len(alike) > 1:
-        record, operation = list(alike.items())[-1]
+        alike[facts.step_number(operation)] = record, operation
+    if len(alike) > 1 and None not in alike and not facts.calls_of(("embedding",)):
+        record, operation = list(alike.values())[-1]
         yield Cause(
             "samples alike",
             f"the {record.shape[0]} samples of {named(facts, record.id)}, which "
@@ -378,9 +374,18 @@ def samples_differ(ledger: Ledger) -> Iterator[Cause]:
         )
 
 
+def target_rows(facts: Facts) -> set[int]:
+    """Return how many rows the targets of the losses have."""
+    losses = facts.calls_of((*LOSSES, "cross_entropy", "nll_loss"))
+    pairs = (facts.operands(loss)[1:2] for loss in losses)
+    return {value.shape[0] for pair in pairs for _, value in pair if value.shape}
+
+
 def is_one_row(value: Value | None) -> bool:
     """Whether all rows are known to be equal, and are not one number throughout."""
-    if value is None or not value.is_whole or value.shape[0] < 2 or not value.is_float:
+    if value is None or not value.is_whole or not value.numel or not value.is_float:
+        return False
+    if value.shape[0] < 2:
         return False
     rows = value.data
     return bool((rows == rows[:1]).all()) and bool((rows != rows.flat[0]).any())

@@ -122,6 +122,7 @@ LAWS = (
         {"rewarded size": "a penalty of parameters that is subtracted"},
         True,
     ),
+    Law(parameters.groups_move, {"group at rest": "a group with a learning rate of 0"}, True),
     Law(parameters.units_differ, {"equal units": "a layer whose units stay equal"}, True),
     Law(parameters.averages_last, {"average follows": "an average that keeps little"}, True),
     Law(shapes.samples_differ, {"samples alike": "a batch of one sample, repeated"}, True),

@@ -23,7 +23,8 @@ from gradtrace.errors import UsageError
 
 # commands of earlier versions
 FORMER = {
-    "compare": "a dynamic beside a static graph: gradtrace plan SOURCE --compare; two programs: gradtrace diff A B"
+    "compare": "a dynamic beside a static graph: gradtrace plan SOURCE --compare; "
+    "two programs: gradtrace diff A B"
 }
 EPILOG = "First steps: gradtrace tutorial. More about a command: gradtrace eval --help"
 

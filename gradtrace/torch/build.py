@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.torch import contents, names, optimizers, private, sharded, training
+from gradtrace.torch import contents, escapes, names, optimizers, private, sharded, training
 from gradtrace.torch.contents import value_of
 from gradtrace.torch.iterations import iterations
 from gradtrace.torch.operands import call_operands
@@ -77,6 +77,7 @@ class Ending:
         self.gradients = self.gradient_names()
         holders: list[Any] = [*rec.scopes, *(hook for hook in rec.hooks.values() if hook.subject)]
         self.scope_paths = {id(holder): self.path_of(holder.subject) for holder in holders}
+        escapes.note_late(rec)
         optimizers.end(rec)
         training.end(rec)
         rec.identities.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -78,11 +79,15 @@ def data_taken(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name
 
 def parameter_made(rec: Recorder, original: Any) -> Any:
     """Return a Parameter.__new__ that records nn.Parameter(x), which no mode sees, as a leaf with
-    the numbers of x.
+    the numbers of x. Of one that is made when there is an optimiser, which does not hold it, the
+    place is noted.
     """
 
     def __new__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         parameter = original(cls, data, *args, **kwargs)
+        if rec.is_on() and rec.optimisers:
+            place = rec.places.here(2)
+            rec.late.append((weakref.ref(parameter), len(rec.calls), place))
         if rec.is_on() and rec.find(data) is not None:
 
             def note() -> None:
@@ -95,6 +100,19 @@ def parameter_made(rec: Recorder, original: Any) -> Any:
         return parameter
 
     return __new__
+
+
+def note_late(rec: Recorder) -> None:
+    """Note the places of the parameters in the record that were made after an optimiser."""
+    unknown = []
+    for reference, at, place in rec.late:
+        parameter = reference()
+        identity = None if parameter is None else rec.find(parameter)
+        if identity is not None:
+            rec.begun.append(BeginEvent(identity.last, at, place))
+        elif parameter is not None:
+            unknown.append((reference, at, place))
+    rec.late = unknown
 
 
 def data_set(rec: Recorder, func: Any, args: Any, kwargs: dict[str, Any], name: str) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from gradtrace.torch import apply, names, operators, private
+from gradtrace.torch import apply, escapes, names, operators, private
 from gradtrace.torch.contents import Noted, mark
 from gradtrace.torch.iterations import loop_variables
 from gradtrace.torch.measure import count_zeros
@@ -47,6 +47,7 @@ def watched(rec: Recorder, engine: Any) -> Any:
             try:
                 watch = PassWatch(rec, outputs, args, kwargs)
                 watch.place()
+                escapes.note_late(rec)
             except Exception as error:
                 rec.problem(f"a backward pass ({type(error).__name__})")
             try:

@@ -10,6 +10,7 @@ record keeps nothing alive. An error in the recorder does not reach the program:
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 
 import torch
@@ -115,6 +116,8 @@ class Recorder(TorchFunctionMode, EventStream):
         self.accumulators: dict[Known, int] = {}
         self.scopes: list[Scope] = []
         self.stack: list[Scope] = []
+        # parameters that were made after an optimiser: when (as in `BeginEvent.at`), and where
+        self.late: list[tuple[weakref.ref[Any], int, int]] = []
         self.identities: dict[int, Known] = {}
         self.storages: dict[int, StorageUsers] = {}
         # by storage: what its stretches (offset, elements, dtype) held at a version

@@ -1,5 +1,6 @@
 """The call of a record, as a unit: raw data and masks, the fast path and the general one, recorders."""
 
+import inspect
 import math
 
 import pytest
@@ -54,6 +55,7 @@ def test_numbers_need_no_numpy(x):
 
 @pytest.mark.parametrize("name", ["sin", "mul", "exp"])
 def test_pointwise_records_have_a_fast_path(name):
+    load_for(name)
     assert has_fast_path(records[name])
 
 
@@ -113,3 +115,16 @@ def test_operands_that_do_not_broadcast_are_refused():
         RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"
     ):
         torch.ones(2) * torch.ones(3)
+
+
+def test_a_method_without_its_parentheses_prints_as_pytorchs():
+    x = torch.ones(2, requires_grad=True)
+    address = f"object at {id(x):#x}>"
+    assert repr(x.retain_grad) == f"<built-in method retain_grad of Tensor {address}"
+    assert str(x.numpy) == f"<built-in method numpy of Tensor {address}"
+    y = x * 2
+    retain = y.retain_grad
+    retain()
+    y.sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0]
+    assert inspect.signature(torch.Tensor.tolist).parameters.keys() == {"self", "extra"}

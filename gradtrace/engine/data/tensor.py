@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import _weakref as weakref  # weakref takes a millisecond to import
 
-from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator
+from gradtrace.annotations import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 from gradtrace.engine.data import dtypes
 from gradtrace.engine.data.attributes import Attributes, check_assigned_grad
 from gradtrace.engine.data.describe import Described, no_arguments
@@ -76,6 +76,53 @@ class Later:
 
     def __get__(self, instance: object, owner: type) -> Any:
         return higher["method"](self.name).__get__(instance, owner)
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class BuiltinMethod:
+    """A method without whose parentheses a program prints what PyTorch does: <built-in method
+    retain_grad of Tensor object at 0x...>.
+
+    Looking it up takes longer than a function, so this is for methods outside of hot loops.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __get__(self, tensor: Any, owner: type) -> Callable[..., Any]:
+        return self.function if tensor is None else BoundMethod(self.function, tensor)
+
+
+class BoundMethod:
+    """A BuiltinMethod of one tensor."""
+
+    __slots__ = ("__func__", "__self__")
+
+    def __init__(self, function: Callable[..., Any], tensor: Any) -> None:
+        self.__func__ = function
+        self.__self__ = tensor
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    @property
+    def __name__(self) -> str:
+        return self.__func__.__name__
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self.__func__.__doc__
+
+    def __repr__(self) -> str:
+        kind = type(self.__self__).__name__
+        return f"<built-in method {self.__name__} of {kind} object at {id(self.__self__):#x}>"
+
+
+def printed_as_builtin(function: Function) -> Function:
+    """Return a method that prints as one of PyTorch's, which are in C."""
+    return BuiltinMethod(function)  # type: ignore[return-value]
 
 
 class TensorType(type):
@@ -240,6 +287,7 @@ class Tensor(Methods, metaclass=TensorType):
     def requires_grad(self) -> None:
         raise RuntimeError("requires_grad must be a bool")
 
+    @printed_as_builtin
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether this leaf requires grad; RuntimeError for a computed tensor."""
         if state.levels:
@@ -320,6 +368,7 @@ class Tensor(Methods, metaclass=TensorType):
     def retains_grad(self) -> bool:
         return self._x is not None and self._x.retains
 
+    @printed_as_builtin
     def retain_grad(self, *extra: object) -> None:
         """Make backward store the gradient of this computed tensor in `.grad`."""
         if extra:
@@ -427,6 +476,7 @@ class Tensor(Methods, metaclass=TensorType):
         number = raw.item()
         return number
 
+    @printed_as_builtin
     def tolist(self, *extra: object) -> Any:
         """Return the data as nested lists of Python numbers; a number for a 0-d tensor."""
         if extra:
@@ -496,6 +546,7 @@ class Tensor(Methods, metaclass=TensorType):
             )
         return self.shared() if dtype is None else self.shared().astype(dtype)
 
+    @printed_as_builtin
     def numpy(self, *, force: bool = False) -> Array:
         """Return an ndarray on this tensor's storage; RuntimeError for a tensor that requires grad
         (unless `force`).

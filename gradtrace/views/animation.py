@@ -182,7 +182,7 @@ def parts(trace: Trace, number: int) -> list[str]:
     for before in trace.steps[:number]:
         for place in places.get(before.function, ()) if before.number == step.number else ():
             sent = before.downstream[place] if place < len(before.downstream) else None
-            if sent is not None and not sent.shape:
+            if sent is not None and sent.numel == 1:
                 summands.append(numbers.short(sent))
     return summands
 

@@ -375,8 +375,8 @@ function contributions(place, fact) {
     told.append(element("span", arrives, "grad"));
     list.append(element("dt", who), told);
   }
-  const sum = rows.reduce((all, row) => all + Number(row[3]), 0), known = numeric(fact.grad !== undefined ? fact.grad : fact.flowed);
-  if (rows.length > 1 && known !== null && !off(sum, known)) {
+  const sum = rows.reduce((all, row) => all + single(row[3]), 0), known = single(fact.grad_text);
+  if (rows.length > 1 && !Number.isNaN(known) && !off(sum, known)) {
     list.append(element("dt", "together"), element("dd", rows.map((row) => row[3]).join(" + ") + " = " + fact.grad_text));
   }
   place.append(list);
@@ -614,8 +614,10 @@ function shownOf(m, now) {
 function summands(m) {
   const earlier = data.story.slice(0, data.story.indexOf(m)).filter((s) => s.kind === "backward" && s.pass === m.pass);
   const parts = earlier.flatMap((s) => s.sent).filter((sent) => sent.tensor === m.made[0]).map((sent) => sent.value);
-  return parts.every((part) => part !== null && !Number.isNaN(Number(part))) ? parts : [];
+  return parts.every((part) => !Number.isNaN(single(part))) ? parts : [];
 }
+// The number of a text, also of one element in brackets: "[3]"; NaN for another text.
+function single(text) { return text ? Number(text.replace(/^\[+([^,\[\]]+)\]+$/, "$1")) : NaN; }
 
 function told(m) {
   if (m.kind === "leaves") return "Start: the leaves have their values.";

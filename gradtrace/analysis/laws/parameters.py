@@ -308,8 +308,8 @@ def units_differ(ledger: Ledger) -> Iterator[Cause]:
         for entry in ledger.trained
         if len(entry.used) > 1
         and entry.has_moved
-        and is_weight(facts, entry)
         and are_units_alike(entry.values[-len(entry.used) - 1 :])
+        and is_weight(facts, entry)
     ]
     if alike:
         name = labels(facts, alike)
@@ -324,8 +324,8 @@ def units_differ(ledger: Ledger) -> Iterator[Cause]:
 
 def is_weight(facts: Facts, entry: ParameterEntry) -> bool:
     """Whether layers read a parameter as their weight."""
-    readers = [reader for version in entry.versions for reader in facts.readers(version.id)]
-    return facts.tensors[entry.leaf].is_parameter and any(o.name in WEIGHTED for o in readers)
+    is_read = any(reader.name in WEIGHTED for reader in facts.readers(entry.leaf))
+    return is_read and facts.tensors[entry.leaf].is_parameter
 
 
 def are_units_alike(values: Sequence[Value]) -> bool:

@@ -95,12 +95,13 @@ def make_call(record: Op) -> Callable[..., Any]:
 
 def reading(record: Op, call: Callable[..., Any]) -> Callable[..., Any]:
     """Return `call` for a record whose rules read plain arguments: tensors given for them become
-    arrays.
+    arrays. An observer is shown the targets of a loss, as the program gave them.
     """
+    has_target = "target" in record.plain_names
 
     def call_reading(*args: Any) -> Any:
         arrays, read = as_arrays(record, args)
-        result = call(*arrays, noted=args)
+        result = call(*arrays, noted=args if has_target else None)
         if read:
             watch_read(result[0] if type(result) is tuple else result, read)
         return result

@@ -331,7 +331,7 @@ function mark(id, cls) { const found = svg.getElementById(id); if (found) found.
 function describe(key, other) {
   const place = $("details");
   place.replaceChildren();
-  place.scrollTop = $("side").scrollTop = 0;
+  place.scrollTop = 0;
   underline(null);
   if (key === null && !other) {
     const [head, said] = task() || ["Details", "Choose a node, a line of the program, or play what happened."];

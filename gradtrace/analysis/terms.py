@@ -331,12 +331,16 @@ def is_dropout(trace: Trace, operation: Operation) -> bool:
     """Whether an operation is a dropout, or a part of one: by its operator, the class of its
     innermost module, or its call.
     """
-    scope = None if operation.scope is None else trace.scopes[operation.scope]
-    in_module = scope is not None and scope.kind == "module" and "Dropout" in scope.detail
-    if in_module or "dropout" in operation.name:
+    if "dropout" in operation.name or is_in_dropout(trace, operation):
         return True
     call = parsed(operation.text)
     return isinstance(call, ast.Call) and dotted(call.func).rpartition(".")[2] in DROPOUTS
+
+
+def is_in_dropout(trace: Trace, operation: Operation) -> bool:
+    """Whether the innermost module around an operation is a dropout."""
+    scope = None if operation.scope is None else trace.scopes[operation.scope]
+    return scope is not None and scope.kind == "module" and "Dropout" in scope.detail
 
 
 def is_comparison(name: str) -> bool:
@@ -384,3 +388,18 @@ def calls_method(facts: Facts, method: str) -> bool:
 def is_maximised(facts: Facts) -> bool:
     """Whether an optimiser raises what backward begins at."""
     return any("maximize=True" in optimiser.options for optimiser in facts.trace.optimisers)
+
+
+def slope(facts: Facts, operation: Operation) -> int:
+    """Return 1 if every gradient that arrived at an operation's result is positive, -1 if every one
+    is negative; 0 otherwise, and if none is known.
+    """
+    visits = () if operation.function is None else facts.visits.get(operation.function, ())
+    arrived = [value for visit in visits for value in visit.upstream if value is not None]
+    lows = [lowest(value) if value.is_measured else None for value in arrived]
+    highs = [highest(value) if value.is_measured else None for value in arrived]
+    if lows and all(low is not None and low > 0 for low in lows):
+        return 1
+    if highs and all(high is not None and high < 0 for high in highs):
+        return -1
+    return 0

@@ -85,10 +85,12 @@ def parameter_made(rec: Recorder, original: Any) -> Any:
 
     def __new__(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         parameter = original(cls, data, *args, **kwargs)
-        if rec.is_on() and rec.optimisers:
+        if not rec.is_on():
+            return parameter
+        if rec.optimisers:
             place = rec.places.here(2)
             rec.late.append((weakref.ref(parameter), len(rec.calls), place))
-        if rec.is_on() and rec.find(data) is not None:
+        if rec.find(data) is not None:
 
             def note() -> None:
                 source = rec.entry(data)

@@ -139,10 +139,10 @@ class Canvas:
 
     def look(self, look: Look) -> Look:
         """Return a look for this picture's direction; a flat box stays flat."""
+        look = look.pointing(self.options.direction)
         if self.options.flat:
-            look = look.pointing(self.options.direction)
             return look._replace(margin=FLAT_MARGINS.get(look.shape, "0.1,0.03"))
-        return look.pointing(self.options.direction)
+        return look
 
     def start(self, edge: DrawnEdge, number: int) -> str:
         """Return the node that an edge leaves: its source, or a small copy beside its target.

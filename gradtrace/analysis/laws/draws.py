@@ -7,6 +7,7 @@ from __future__ import annotations
 from gradtrace.analysis import places
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts, parsed
+from gradtrace.analysis.laws.results import beginning
 from gradtrace.analysis.laws.shapes import LOSSES
 from gradtrace.analysis.ledger.book import Ledger
 from gradtrace.analysis.places import Text
@@ -235,7 +236,7 @@ def scales_positive(ledger: Ledger) -> Iterator[Cause]:
         if noise is None or scale is None or scale.value is None or not scale.value.is_measured:
             continue
         low = lowest(scale.value)
-        if not scale.requires_grad or is_view_of_leaf(facts, scale) or low is None or low >= 0:
+        if not scale.requires_grad or beginning(facts, scale).is_leaf or low is None or low >= 0:
             continue
         readers = [reader for i in operation.outputs for reader in facts.readers(i)]
         # noise that is proportional to what it is added to has no scale of its own
@@ -248,15 +249,6 @@ def scales_positive(ledger: Ledger) -> Iterator[Cause]:
                 (facts.at("the noise is scaled here", operation.span),),
             )
             return
-
-
-def is_view_of_leaf(facts: Facts, record: TensorRecord) -> bool:
-    """Whether a tensor is a leaf, or was made of one by operations of one operand."""
-    maker = facts.maker(record.id)
-    while maker is not None and len(maker.tensors) == 1:
-        record = facts.tensors[maker.tensors[0]]
-        maker = facts.maker(record.id)
-    return record.is_leaf
 
 
 def is_noise(facts: Facts, t: TensorRecord) -> bool:

@@ -13,11 +13,11 @@ from gradtrace.analysis.terms import (
     calls_method,
     is_maximised,
     loads,
-    lowest,
     made_by,
     named,
     numbers_in,
     operator,
+    slope,
     stores,
     unit,
 )
@@ -233,10 +233,7 @@ def entropy_rises(ledger: Ledger) -> Iterator[Cause]:
         return
     ends = [o for o in facts.last_of_each_line if o.text.endswith(".entropy()")]
     for operation in ends:  # the last operation of the call gives the entropy
-        visits = () if operation.function is None else facts.visits.get(operation.function, ())
-        arrived = [value for visit in visits for value in visit.upstream if value is not None]
-        lows = [lowest(value) if value.is_measured else None for value in arrived]
-        if lows and all(low is not None and low > 0 for low in lows):
+        if slope(facts, operation) > 0:
             yield Cause(
                 "entropy falls",
                 f"the loss grows with {operation.text}{facts.at_line(operation.span)}: the steps "

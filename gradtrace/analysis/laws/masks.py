@@ -23,15 +23,12 @@ def tokens_attended(ledger: Ledger) -> Iterator[Cause]:
     facts = ledger.facts
     tokens = {i for lookup in facts.calls_of(("embedding",)) for i in lookup.tensors}
     seen: set[TensorId] = set()  # the layers of a model share a mask
-    for attention in facts.calls_of((*ATTENTION, *FILLING, "masked_fill_")):
-        is_filling = attention.name not in ATTENTION
-        operands = attention.tensors[1:2] if is_filling else attention.tensors[3:4]
-        mask = facts.tensors[operands[0]].value if operands else None
-        if mask is None or not mask.is_measured or not seen.isdisjoint(operands):
+    for attention, masking, mask in masked(facts):
+        if not mask.is_measured or masking in seen:
             continue
-        seen.update(operands)
-        for comparison in comparisons_behind(facts, operands[0], tokens):
-            hidden, left = hidden_tokens(facts, comparison, mask, is_filling) or ([], [])
+        seen.add(masking)
+        for comparison in comparisons_behind(facts, masking, tokens):
+            hidden, left = hidden_tokens(facts, comparison, mask, fills(attention)) or ([], [])
             if len(left) == 1 and len(hidden) >= MANY:
                 ids = named(facts, comparison.tensors[0])
                 yield Cause(
@@ -42,6 +39,20 @@ def tokens_attended(ledger: Ledger) -> Iterator[Cause]:
                     (facts.at("the mask is made here", comparison.span),),
                 )
                 return
+
+
+def masked(facts: Facts) -> Iterator[tuple[Operation, TensorId, Value]]:
+    """Yield the attentions and fillings with a mask, the mask and its value."""
+    for operation in facts.calls_of((*ATTENTION, *FILLING, "masked_fill_")):
+        for i in operation.tensors[1:2] if fills(operation) else operation.tensors[3:4]:
+            mask = facts.tensors[i].value
+            if mask is not None:
+                yield operation, i, mask
+
+
+def fills(operation: Operation) -> bool:
+    """Whether an operation's mask is true where it hides, as a masked_fill's is."""
+    return operation.name not in ATTENTION
 
 
 def comparisons_behind(facts: Facts, mask: TensorId, tokens: set[TensorId]) -> Iterator[Operation]:
@@ -86,20 +97,17 @@ def hidden_tokens(
 def past_attended(ledger: Ledger) -> Iterator[Cause]:
     """A causal mask hides what comes after a token, not what comes before it (a remark)."""
     facts = ledger.facts
-    for attention in facts.calls_of((*ATTENTION, *FILLING, "masked_fill_")):
-        is_filling = attention.name not in ATTENTION
-        operands = attention.tensors[1:2] if is_filling else attention.tensors[3:4]
-        mask = facts.tensors[operands[0]].value if operands else None
-        if mask is None or not mask.is_whole or len(mask.shape) < 2:
+    for attention, _, mask in masked(facts):
+        if not mask.is_whole or len(mask.shape) < 2:
             continue
-        if is_filling and not hides_scores(facts, attention):
+        if fills(attention) and not hides_scores(facts, attention):
             continue
         rows, columns = mask.shape[-2:]
         if rows != columns or rows < MANY:
             continue
         part = mask.data.reshape(-1, rows, columns)
         if mask.dtype == "bool":
-            hidden = part if is_filling else ~part
+            hidden = part if fills(attention) else ~part
         else:
             hidden = part == -np.inf
         if any((hidden == np.tri(rows, k=k, dtype=bool)).all() for k in (0, -1)):

@@ -16,6 +16,7 @@ from gradtrace.analysis.rewrites import span_of
 from gradtrace.analysis.terms import (
     highest,
     is_dropout,
+    is_in_dropout,
     loads,
     named,
     numbers_in,
@@ -377,8 +378,7 @@ def share_dropped(facts: Facts, operation: Operation) -> float:
     """
     if operation.name == "dropout":
         return next(iter(numbers_in(operation)), 0.0)
-    scope = None if operation.scope is None else facts.trace.scopes[operation.scope]
-    if scope is None or scope.kind != "module" or "Dropout" not in scope.detail:
+    if not is_in_dropout(facts.trace, operation):
         return 0.0
     mask = facts.tensors[operation.tensors[-1]].value
     high = None if mask is None else highest(mask)

@@ -342,11 +342,7 @@ def are_units_alike(values: Sequence[Value]) -> bool:
 def averages_last(ledger: Ledger) -> Iterator[Cause]:
     """An average of parameters keeps most of itself when it follows them (a remark)."""
     facts = ledger.facts
-    sources = {
-        fingerprint(entry): entry
-        for entry in ledger.trained
-        if entry.has_moved and fingerprint(entry) is not None
-    }
+    sources = moved_parameters(ledger)
     for entry in ledger.parameters.values():
         source = sources.get(fingerprint(entry))
         if source is None or source is entry or entry.holders or not entry.writes:
@@ -446,11 +442,7 @@ def holder(facts: Facts, optimiser: OptimiserRecord) -> str:
 def copies_follow(ledger: Ledger) -> Iterator[Cause]:
     """A copy of trained parameters that a loss is computed with follows them (a remark)."""
     facts = ledger.facts
-    origins = {
-        fingerprint(entry): entry
-        for entry in ledger.trained
-        if entry.has_moved and fingerprint(entry) is not None
-    }
+    origins = moved_parameters(ledger)
     begin = facts.trace.training[0].operations[0] if facts.trace.training else 0
     copies = [
         (entry, origins[fingerprint(entry)])
@@ -471,6 +463,12 @@ def copies_follow(ledger: Ledger) -> Iterator[Cause]:
             (facts.origin(facts.tensors[entries[0].leaf]),),
             tensors=frozenset(entry.leaf for entry in entries),
         )
+
+
+def moved_parameters(ledger: Ledger) -> dict[tuple[object, ...] | None, ParameterEntry]:
+    """Return the trained parameters that have moved, by what tells their first numbers apart."""
+    moved = [(fingerprint(entry), entry) for entry in ledger.trained if entry.has_moved]
+    return {mark: entry for mark, entry in moved if mark is not None}
 
 
 def fingerprint(entry: ParameterEntry) -> tuple[object, ...] | None:

@@ -22,6 +22,7 @@ from gradtrace.analysis.terms import (
     operator,
     own_span,
     plain,
+    slope,
     stores,
     unit,
 )
@@ -126,7 +127,9 @@ def of_numbers(facts: Facts, leaf: TensorRecord, trained: frozenset[TensorId]) -
 
 
 def beginning(facts: Facts, record: TensorRecord) -> TensorRecord:
-    """Return the leaf that a tensor was computed from by operations of one operand."""
+    """Return the tensor, a leaf at best, that another was computed from by operations of one
+    operand.
+    """
     maker = facts.maker(record.id)
     while maker is not None and len(maker.tensors) == 1:
         record = facts.tensors[maker.tensors[0]]
@@ -288,15 +291,11 @@ def penalties_added(ledger: Ledger) -> Iterator[Cause]:
     added: dict[TensorId, bool] = {}
     for operation in facts.calls_of((*SQUARES, "linalg_vector_norm")):
         own = [i for i in operation.tensors if facts.flow.tensor(i) in ledger.leaves]
-        if not own or not facts.tensors[own[0]].is_parameter or operation.function is None:
+        if not own or not facts.tensors[own[0]].is_parameter or slope(facts, operation) >= 0:
             continue
         if operator(operation) == "pow" and numbers_in(operation) != [2.0]:
             continue
-        visits = facts.visits.get(operation.function, ())
-        arrived = [value for visit in visits for value in visit.upstream if value is not None]
-        highs = [highest(value) if value.is_measured else None for value in arrived]
-        is_rewarded = bool(highs) and all(high is not None and high < 0 for high in highs)
-        if is_rewarded and all(is_added(facts, i, added) for i in operation.outputs):
+        if all(is_added(facts, i, added) for i in operation.outputs):
             grown.setdefault(own_span(facts, operation), []).append(facts.flow.tensor(own[0]))
     for span, tensors in grown.items():
         names = folded([named(facts, i) for i in dict.fromkeys(tensors)], "parameters")
@@ -536,9 +535,7 @@ def targets_vary(ledger: Ledger) -> Iterator[Cause]:
 
 def is_joined(facts: Facts, loss: Operation) -> bool:
     """Whether the logits of a loss were put together of several tensors."""
-    maker = facts.maker(loss.tensors[0])
-    while maker is not None and len(maker.tensors) == 1:
-        maker = facts.maker(maker.tensors[0])
+    maker = facts.maker(beginning(facts, facts.tensors[loss.tensors[0]]).id)
     return maker is not None and operator(maker) in ("cat", "concat", "stack")
 
 

@@ -78,7 +78,7 @@ def make_call(record: Op) -> Callable[..., Any]:
             return call(*map(python_number, args), noted=noted)
         raw = run(args, raws)
         if several:
-            return finish_several(record, args, raw, mask, noted)
+            return finish_several(record, args, raw, mask)
         out = Tensor._wrap(raw)
         raw = out._data
         if mask and has_gradient and now.grad_enabled and is_float(raw):
@@ -161,15 +161,9 @@ def is_float(raw: Raw) -> bool:
 
 
 def finish_several(
-    record: Op,
-    args: tuple[Any, ...],
-    raws: tuple[Raw, ...],
-    mask: int,
-    noted: tuple[Any, ...] | None = None,
+    record: Op, args: tuple[Any, ...], raws: tuple[Raw, ...], mask: int
 ) -> tuple[Tensor, ...]:
-    """Return the results of an operator with several results as Tensors, connected to one node;
-    `noted` are the arguments as the program gave them.
-    """
+    """Return the results of an operator with several results as Tensors, connected to one node."""
     outs = tuple(Tensor._wrap(r) for r in raws)
     node = None
     if mask and state.grad_enabled and record.has_gradient:
@@ -186,7 +180,7 @@ def finish_several(
     if node is not None and node.plan.saved_outs is not None:
         watch_by(node, [outs[i] for i in node.plan.saved_outs if outs[i]._fn is None])
     if state.special:
-        state.record(record.name, args if noted is None else noted, outs)
+        state.record(record.name, args, outs)
     return outs
 
 

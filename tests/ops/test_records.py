@@ -105,7 +105,6 @@ REDUCTIONS = {
 }  # also words for an option `reduce`
 
 
-@pytest.mark.slow
 def test_every_table_of_records_is_registered() -> None:
     """A literal of the names of records stands within `record_table(...)`, or is one of the names of something else."""
     found = []

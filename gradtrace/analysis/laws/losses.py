@@ -45,7 +45,7 @@ VIEWS = (
     *words("index numpy_T mT T"),
     *function_table("analysis.laws.losses.VIEWS", words("t transpose permute unsqueeze")),
 )
-PROBABILITIES = ("softmax", "exp", "sigmoid")
+PROBABILITIES = function_table("analysis.laws.losses.PROBABILITIES", ("softmax", "exp", "sigmoid"))
 LIKELIHOODS = words("log_prob log_likelihood logpdf")
 FEW = 3  # samples
 

@@ -50,7 +50,11 @@ COMPARED = (
 SIGNLESS = function_table("analysis.laws.results.SIGNLESS", ("pow", "square", "abs"))
 SQUARES = function_table("analysis.laws.results.SQUARES", ("pow", "square", "abs", "norm"))
 # what leads from a penalty to a loss
-LINEAR = (*SUMS, *SCALES, "sum", "mean", "neg", "stack")
+LINEAR = (
+    *SUMS,
+    *SCALES,
+    *function_table("analysis.laws.results.REDUCED", ("sum", "mean", "neg", "stack")),
+)
 MOST_SHIFT = 3  # places
 FEW = 8  # indices that may be equal by chance
 FEWEST = 2  # results of a call in a step

@@ -72,6 +72,16 @@ def model_summary(trace: Trace) -> ModelSummary:
     )
 
 
+def multiplications_of(trace: Trace, operation: Operation) -> int:
+    """Return the multiply-accumulates of one operation."""
+    multiply = MULTIPLICATIONS.get(operation.name)
+    if multiply is None:
+        return 0
+    outputs = [trace.tensors[i] for i in operation.outputs]
+    tensors = [trace.tensors[i] for i in operation.tensors]
+    return multiply(operation, tensors, outputs[0].shape if outputs else ())
+
+
 class Layer:
     """What is known so far of a module."""
 
@@ -130,9 +140,7 @@ class Layers:
             layer.calls.add(scope.id)
             self.last.update((scope.id, output) for output in outputs[:1])
         self.follow(tensors, modules)
-        multiply = MULTIPLICATIONS.get(operation.name)
-        shape = outputs[0].shape if outputs else ()
-        multiplications = 0 if multiply is None else multiply(operation, tensors, shape)
+        multiplications = multiplications_of(self.trace, operation)
         parameters = [t for t in tensors if t.is_parameter and t.first not in self.read]
         is_update = operation.name.endswith("_")
         if not modules and not multiplications and (is_update or not parameters):

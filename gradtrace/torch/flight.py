@@ -68,7 +68,9 @@ class flight:
         exp_avg NAME        norms of Adam's moments, at the steps where the numbers are read
         output NAME         largest absolute element of the module's output, with `outputs=True`
 
-    Modules are joined by the beginning of their names until there are at most 64. The gradients of
+    Modules are joined by the beginning of their names until there are at most 64. `parameters` is a
+    pattern, or several, such as "*.attn.*weight" or "*": each parameter whose name matches has
+    columns of its own, and is left out of its module's. The gradients of
     a step that a GradScaler skipped, or of parameters that the step did not reach, are not noted.
     `log` also passes the numbers on, every `every` steps: a SummaryWriter, or an object with
     `log(dict, step)` (Weights & Biases, a tracker of accelerate) or `log_metrics(dict, step)` (a
@@ -87,6 +89,7 @@ class flight:
         megabytes: float = MEGABYTES,
         scaler: Any = None,
         outputs: bool = False,
+        parameters: str | Sequence[str] = (),
         log: Any = None,
     ) -> None:
         if every < 1 or megabytes <= 0:
@@ -94,7 +97,8 @@ class flight:
         optimizers = list(optimizer) if isinstance(optimizer, (list, tuple)) else [optimizer]
         # accelerate's wrapper has no hooks
         self.optimizers = [getattr(optimizer, "optimizer", optimizer) for optimizer in optimizers]
-        self.groups = private.modeless(Groups)(model, self.optimizers)
+        patterns = [parameters] if isinstance(parameters, str) else list(parameters)
+        self.groups = private.modeless(Groups)(model, self.optimizers, patterns)
         self.every = every
         self.scaler = scaler
         self.log = log

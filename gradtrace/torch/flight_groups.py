@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy
@@ -72,28 +73,35 @@ class HeldParameters:
 
 
 class Groups:
-    """The parameters of a model by module, and by the optimizer that holds them."""
+    """The parameters of a model by module, and by the optimizer that holds them.
 
-    def __init__(self, model: Any, optimizers: Iterable[Any]) -> None:
+    A parameter whose name matches one of `patterns` is a group of its own.
+    """
+
+    def __init__(
+        self, model: Any, optimizers: Iterable[Any], patterns: Sequence[str] = ()
+    ) -> None:
         held = [
             [p for group in optimizer.param_groups for p in group["params"]]
             for optimizer in optimizers
         ]
-        owners = {id(p): name.rpartition(".")[0] for name, p in model.named_parameters()}
-        owners = {
-            key: owner
-            for key, owner in owners.items()
-            if key in {id(p) for parameters in held for p in parameters}
-        }
-        if not owners:
+        in_optimizers = {id(p) for parameters in held for p in parameters}
+        named = {id(p): name for name, p in model.named_parameters() if id(p) in in_optimizers}
+        if not named:
             raise ValueError(
                 "no parameter of the optimizer is the model's; make the optimizer of "
                 "model.parameters()"
             )
+        owners = {
+            key: name.rpartition(".")[0]
+            for key, name in named.items()
+            if not any(fnmatchcase(name, pattern) for pattern in patterns)
+        }
         depth = depth_for(list(owners.values()))
-        group_of = {
+        joined = {
             key: ".".join(owner.split(".")[:depth]) or "model" for key, owner in owners.items()
         }
+        group_of = {key: joined.get(key, name) for key, name in named.items()}
         self.names = list(dict.fromkeys(group_of.values()))
         numbers = {name: i for i, name in enumerate(self.names)}
         self.shares = any(sharded.is_sharded(p) for parameters in held for p in parameters)
@@ -102,7 +110,7 @@ class Groups:
         for optimizer, parameters in zip(optimizers, held, strict=True):
             by_kind: dict[Any, list[Any]] = {}
             for p in parameters:
-                if id(p) in owners and p.numel():
+                if id(p) in named and p.numel():
                     by_kind.setdefault((p.device, p.dtype), []).append(p)
             self.parts[id(optimizer)] = [
                 HeldParameters(some, [numbers[group_of[id(p)]] for p in some], processes)
@@ -165,7 +173,7 @@ def read(tensors: Sequence[Any]) -> list[Any]:
 
 def depth_for(owners: Sequence[str]) -> int:
     """Return the largest depth of names at which there are at most MOST_GROUPS, at least 1."""
-    deepest = max(owner.count(".") + 1 for owner in owners)
+    deepest = max((owner.count(".") + 1 for owner in owners), default=1)
     fitting = (
         d
         for d in range(deepest, 1, -1)

@@ -392,7 +392,15 @@ def remarks(
         notes.append("saved values freed")
     if options.style == "autograd" and any(edge.place for edge in drawn.edges):
         notes.append("0, 1: place in next_functions")
-    return notes
+    return [*notes, *filter(None, [total(drawn)])]
+
+
+def total(drawn: Model) -> str:
+    """Return the counts of parameters and multiply-accumulates of all that is drawn."""
+    operations = drawn.trace.operations
+    read = {t for operation in operations for t in operation.tensors}
+    parameters = {t.first: t.id for t in drawn.trace.tensors if t.is_parameter and t.id in read}
+    return nodes.counts(drawn.trace, list(parameters.values()), range(len(operations)))
 
 
 def signs(drawn: Model, words: str) -> list[str]:

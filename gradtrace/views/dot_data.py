@@ -62,7 +62,13 @@ def flat_texts(board: Canvas) -> dict[str, list[Line]]:
     if options.flat == 1:
         stacks: dict[int | None, list[str]] = {}
         for node in drawn.nodes:
-            if node.kind == GROUP or (node.kind == TENSOR and node.record in drawn.joined):
+            tensor = drawn.trace.tensors[node.record] if node.kind == TENSOR else None
+            # an output's text is centred in its arrow, which a column would make far too wide
+            if node.kind == GROUP or (
+                tensor is not None
+                and tensor.id in drawn.joined
+                and nodes.role_of(tensor) != "output"
+            ):
                 stacks.setdefault(node.scope, []).append(node.key)
         for keys in stacks.values():
             if len(keys) >= STACK:

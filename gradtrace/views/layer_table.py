@@ -11,8 +11,6 @@ from gradtrace.views.layout import LayoutOptions, right
 
 COLUMNS = words("name kind depth calls output output_bytes parameters trainable multiplications")
 MANY = 60  # rows of a table
-NEXT = 0.9995  # of a unit: 999,600 is 1 M
-UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def summary_text(summary: ModelSummary, options: LayoutOptions) -> str:
@@ -24,7 +22,7 @@ def summary_text(summary: ModelSummary, options: LayoutOptions) -> str:
             "layer": lambda layer: "  " * layer.depth + title(layer),
             "output": lambda layer: str(layer.output) if layer.calls else "",
             "parameters": lambda layer: right(f"{layer.parameters:,}" if layer.parameters else ""),
-            "multiply-adds": lambda layer: right(short(layer.multiplications)),
+            "multiply-adds": lambda layer: right(numbers.count(layer.multiplications)),
         },
         options,
         {"layer": 24},
@@ -57,17 +55,9 @@ def sentences(summary: ModelSummary) -> Iterator[str]:
     outputs = summary.output_bytes
     layers = f"; outputs of the layers take {bytes_text(outputs)}" if outputs else ""
     yield (
-        f"{short(summary.multiplications) or 0} multiply-accumulates in the forward passes{place}"
+        f"{numbers.count(summary.multiplications) or 0} multiply-accumulates in the forward passes{place}"
         f"{of}{layers}."
     )
-
-
-def short(x: float) -> str:
-    """Return a large count with three digits and a unit: "4.09 G"; "" for 0."""
-    for unit, letter in UNITS:
-        if x >= unit * NEXT:
-            return f"{numbers.number(x / unit, 3)} {letter}"
-    return str(x) if x else ""
 
 
 def summary_data(summary: ModelSummary, format: str) -> str:

@@ -29,7 +29,9 @@ from __future__ import annotations
 import re
 
 from gradtrace.analysis.lasting import lasting
-from gradtrace.annotations import Any
+from gradtrace.analysis.model_summary import multiplications_of
+from gradtrace.annotations import Any, Iterable, Sequence
+from gradtrace.engine.data.dtypes import count as element_count
 from gradtrace.lazy_names import word_pairs
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import (
@@ -411,9 +413,7 @@ def summary(drawn: Model, group: Group) -> list[str]:
     copies = f"{group.copies:,} {blocks} of {many // group.copies}: " if group.copies > 1 else ""
     # of a pass it is the loop, which stands around it
     detail = group.detail if group.kind != "pass" else ""
-    hidden = hidden_parameters(drawn, group)
-    size = sum(value.numel for t in hidden if (value := drawn.trace.tensors[t].value) is not None)
-    owns = f"{size:,} parameters" if hidden else ""
+    owns = counts(drawn.trace, hidden_parameters(drawn, group), group.operations)
     if group.kind == "module" and group.copies == 1 and detail and many <= LAYER:
         return list(filter(None, [detail, owns]))
     lines = [
@@ -425,6 +425,22 @@ def summary(drawn: Model, group: Group) -> list[str]:
         )
         lines.append(named + (", …" if len(kinds) > NAMED else ""))
     return [*lines, *filter(None, [owns])]
+
+
+def counts(trace: Trace, parameters: Sequence[int], operations: Iterable[int]) -> str:
+    """Return how many elements parameters have, and the multiply-accumulates of operations:
+    "8,650 parameters · 69.1 k multiply-adds"; "" without parameters.
+    """
+    if not parameters:
+        return ""
+    records = [trace.tensors[t] for t in parameters]
+    size = sum(element_count(t.shape) for t in records)
+    frozen = size - sum(element_count(t.shape) for t in records if t.requires_grad)
+    text = f"{size:,} parameters"
+    if frozen:
+        text += " (frozen)" if frozen == size else f" ({frozen:,} frozen)"
+    multiplications = sum(multiplications_of(trace, trace.operations[i]) for i in operations)
+    return f"{text} · {numbers.count(multiplications)} multiply-adds" if multiplications else text
 
 
 def is_plumbing(name: str) -> bool:

@@ -23,6 +23,8 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 NOT_FINITE = "×"
 SMALL = 6  # elements of an array still written out in a cell
 CELL = 36  # characters of such a text
+UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+NEXT = 0.9995  # of a unit: 999,600 is 1 M
 
 
 class Stats(NamedTuple):
@@ -47,6 +49,14 @@ def number(x: float, digits: int = 6) -> str:
         return text
     mantissa, exponent = text.split("e")
     return f"{mantissa}e{int(exponent)}"
+
+
+def count(x: int) -> str:
+    """Return a count that can be large with three digits and a unit: "4.09 G"; "" for 0."""
+    for unit, letter in UNITS:
+        if x >= unit * NEXT:
+            return f"{number(x / unit, 3)} {letter}"
+    return str(x) if x else ""
 
 
 def shape(value: Value) -> str:

@@ -131,3 +131,16 @@ def test_outputs_are_what_others_read(answer, here, engine):
     assert layers["outside of modules"]["parameters"] == 4
     assert summary["input"] == [5, 2, 3]
     assert summary["output_bytes"] == 2 * 4 * 5 * 2 * 4
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_picture_has_the_counts_of_its_layers_and_in_all(answer, here, engine):
+    if engine:
+        pytest.importorskip("torch")
+    (here / "zoo.py").write_text(ZOO)
+    text = answer("graph", "zoo.py", *engine)
+    assert "net.linear\\nLinear\\n144 parameters · 1.54 k multiply-adds" in text
+    assert "65 parameters (frozen) · 120 multiply-adds" in text
+    # the layer that nothing calls has 8 of the 2,942
+    total = f"{sum(PRODUCTS.values()) / 1000:.3g} k"
+    assert f"2,934 parameters (65 frozen) · {total} multiply-adds" in text

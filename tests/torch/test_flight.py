@@ -286,6 +286,19 @@ def test_modules_are_joined_until_there_are_few(path):
     assert [n for n in log_of(path).columns if n.startswith("grad")][:2] == ["grad 0", "grad 1"]
 
 
+def test_a_parameter_has_columns_of_its_own_on_request(path):
+    model = net()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    with gt.flight(path, model, optimizer, parameters="2.*") as flight:
+        norms = train(model, optimizer, 30, flight)
+    log = log_of(path)
+    grads = [name for name in log.columns if name.startswith("grad")]
+    assert grads == ["grad 0", "grad 2.weight", "grad 2.bias"]
+    assert column(log, "grad 0") == pytest.approx(norms[:, 0], rel=1e-5)
+    parts = np.hypot(column(log, "grad 2.weight"), column(log, "grad 2.bias"))
+    assert parts == pytest.approx(norms[:, 1], rel=1e-5)
+
+
 def test_half_precision_and_missing_gradients(path):
     model = net().to(torch.bfloat16)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)

@@ -63,12 +63,17 @@ MODULES = {
 
 
 def size_of(svg: str) -> str:
-    """ "1037 x 639, 12.7" : points, and pixels of the smallest text in the frame."""
+    """ "1037 x 639, 12.7" : points, and pixels of the smallest text in the frame.
+
+    Graphviz shrinks a drawing to a `size` by a scale, and writes the sizes of text before it.
+    """
     width, height = map(
         float, re.search(r'<svg width="([\d.]+)pt" height="([\d.]+)pt"', svg).groups()
     )
     smallest = min(map(float, re.findall(r'font-size="([\d.]+)"', svg)), default=0.0)
-    return f"{width:.0f} x {height:.0f}, {smallest * min(WIDTH / width, HEIGHT / height):.1f}"
+    scale = float(re.search(r'class="graph" transform="scale\(([\d.]+)', svg).group(1))
+    pixels = smallest * scale * min(WIDTH / width, HEIGHT / height)
+    return f"{width:.0f} x {height:.0f}, {pixels:.1f}"
 
 
 def ours(name: str, style: str, path: Path) -> str:

@@ -78,9 +78,7 @@ class Groups:
     A parameter whose name matches one of `patterns` is a group of its own.
     """
 
-    def __init__(
-        self, model: Any, optimizers: Iterable[Any], patterns: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, model: Any, optimizers: Iterable[Any], patterns: Sequence[str] = ()) -> None:
         held = [
             [p for group in optimizer.param_groups for p in group["params"]]
             for optimizer in optimizers

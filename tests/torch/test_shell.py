@@ -188,6 +188,35 @@ def test_a_script_that_raises_is_answered_from(script):
     assert "w.grad is [3, 3]" in done.stdout
 
 
+CYCLES = """import gc, weakref
+import torch
+class Node:
+    pass
+def cycle():
+    node = Node()
+    node.self, node.held = node, torch.ones(3)
+    return weakref.ref(node)
+w = torch.ones(3, requires_grad=True)
+first = cycle()
+for _ in range(2000):
+    last = (w * w).sum()
+gc.collect()
+print(first() is None)
+gc.set_threshold(50, 5, 5)
+rest = [cycle() for _ in range(5000)]
+gc.collect()
+print(gc.get_threshold(), all(cycle() is None for cycle in rest))
+last.backward()
+"""
+
+
+def test_a_program_s_cycles_are_collected_by_its_own_thresholds(folder):
+    (folder / "train.py").write_text(CYCLES)
+    done = gradtrace("why", "--engine", "torch", "train.py", "w", cwd=folder)
+    assert "True\n(50, 5, 5) True\n" in done.stderr
+    assert done.stdout.startswith("w.grad is [2, 2, 2]")
+
+
 @pytest.mark.parametrize("option", [["-o", "run.gt"], ["-orun.gt"]])
 def test_run_writes_a_record_beside_what_the_script_prints(script, option):
     folder = script("print('printed', (w * 3).sum().item())\nraise SystemExit(3)")

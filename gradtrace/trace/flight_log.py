@@ -1,14 +1,15 @@
 """The file of a flight log: the numbers of the last training steps, in a ring of rows of bounded
 size.
 
-    GTLOG 1 and a line break
-    a JSON object, padded with spaces to HEADER bytes: {"schema", "version", "rows", "columns"}, of several processes
-        also "rank" and "shares"
-    `rows` slots of float64, little-endian: step, the columns, and the step again
+    the header twice, each GTLOG 2, a line break, and a line padded with spaces to HEADER bytes: the CRC-32 of a
+        JSON object in 8 hexadecimal digits, and it: {"schema", "version", "rows", "columns", "start"}, of several
+        processes also "rank" and "shares"; the first row begins at "start"
+    `rows` slots of float64, little-endian: step, the columns, and the CRC-32 of these bytes
 
 Step s, counted from 1, is in slot (s - 1) % rows, so a file never grows beyond its first bound. A
-row is written in one call; one whose last number is not its first was cut off, and is left out by
-the reader. The first column is the time of the step in seconds since 1970: rows with a later step
+row is written in one call; one that was cut off or damaged does not have its checksum, and is left
+out by the reader. Files of version 1 have one header without a checksum, and the step again in
+place of a row's. The first column is the time of the step in seconds since 1970: rows with a later step
 than the last written one are of a run that was taken up again from an earlier checkpoint, and are
 left out too. A number that was not noted is the NaN with the bits of NOT_NOTED, as R marks missing
 values; any other NaN was computed.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 
 from gradtrace.annotations import Any, NamedTuple, Sequence
 from gradtrace.engine.data.lazy import np
@@ -25,13 +27,15 @@ from gradtrace.errors import UsageError
 from gradtrace.trace import fields
 from gradtrace.trace.fields import Damaged
 
-MAGIC = b"GTLOG 1\n"
+MAGIC = b"GTLOG 2\n"
+FORMER = b"GTLOG 1\n"
 SCHEMA = "gradtrace/flight"
 TIME = "time"
 NOT_NOTED = 0x7FF8_0000_0000_07A2  # the bits of a float64
 HEADER = 4096  # the header's length is a multiple of this
 LONGEST_HEADER = 1 << 20
-SEALS = 2  # numbers of a row besides its columns: the step, twice
+ROOM = 64  # bytes of a header besides its facts: magic, checksum, where the first row begins
+SEALS = 2  # numbers of a row besides its columns: the step, and the checksum
 MOST_ROWS = 100_000_000
 
 
@@ -60,15 +64,15 @@ def header_of(
     columns: Sequence[str], rows: int, rank: int | None = None, shares: bool = False
 ) -> bytes:
     """Return the bytes before the first row."""
-    about = {} if rank is None else {"rank": rank, "shares": shares}
-    document = json.dumps(
-        {"schema": SCHEMA, "version": 1, "rows": rows, "columns": list(columns), **about}
-    )
-    plain = MAGIC + document.encode()
-    size = -(-(len(plain) + 1) // HEADER) * HEADER
+    about: dict[str, Any] = {"schema": SCHEMA, "version": 2, "rows": rows, "columns": list(columns)}
+    if rank is not None:
+        about |= {"rank": rank, "shares": shares}
+    size = -(-(len(json.dumps(about)) + ROOM) // HEADER) * HEADER
     if size > LONGEST_HEADER:
         raise ValueError(f"a flight log cannot have {len(columns):,} columns; group the modules")
-    return plain.ljust(size - 1) + b"\n"
+    document = json.dumps({**about, "start": 2 * size}).encode()
+    plain = MAGIC + b"%08x " % zlib.crc32(document) + document
+    return 2 * (plain.ljust(size - 1) + b"\n")
 
 
 def rows_within(columns: Sequence[str], most: int) -> int:
@@ -133,6 +137,7 @@ class FlightWriter:
         count = len(numbers)
         steps = np.arange(first, first + count, dtype=np.float64)[:, None]
         block = np.concatenate([steps, np.asarray(numbers, np.float64), steps], 1).astype("<f8")
+        block[:, -1] = checksums(block)
         at = 0
         while at < count:  # once, or twice at the end of the ring
             slot = (first - 1 + at) % self.rows
@@ -167,26 +172,25 @@ def read_with_start(name: str, stream: Any) -> tuple[FlightLog, int]:
 def opened(name: str, stream: Any) -> tuple[FlightLog, int]:
     """As `read_with_start`, but raise Damaged or another error if the file is damaged."""
     stream.seek(0)
-    head = stream.read(LONGEST_HEADER)
-    if not head.startswith(MAGIC):
-        raise Damaged("it is not a flight log")
-    start = head.index(b"\n", len(MAGIC)) + 1
-    document = fields.mapped(json.loads(head[len(MAGIC) : start].decode("utf-8", "replace")))
-    if document.get("schema") != SCHEMA or document.get("version") != 1:
-        raise Damaged("its header is not a flight log's of version 1")
+    version, document, start = header_in(stream.read(2 * LONGEST_HEADER))
+    if document.get("schema") != SCHEMA or document.get("version") != version:
+        raise Damaged("its header is not a flight log's of version 1 or 2")
     columns = tuple(fields.text(title) for title in fields.listed(document.get("columns")))
     rows = fields.integer(document.get("rows"))
     if not all(title.split() for title in columns):
         raise Damaged("its header has a column without a name")
     if not 0 < rows <= MOST_ROWS or columns[:1] != (TIME,) or len(set(columns)) != len(columns):
         raise Damaged("its header has no rows, no time, or two columns of one name")
+    if not 0 < start <= 2 * LONGEST_HEADER:
+        raise Damaged("its rows begin nowhere")
     stream.seek(start)
     width = len(columns) + SEALS
     content = stream.read(rows * width * 8)
     table = np.frombuffer(content[: len(content) // (8 * width) * (8 * width)], "<f8").reshape(
         -1, width
     )
-    log = ordered(name, columns, table, rows)
+    seals = table[:, 0] if version == 1 else checksums(table)
+    log = ordered(name, columns, table, rows, seals)
     if "rank" in document:
         log = log._replace(
             rank=fields.integer(document["rank"]), shares=fields.boolean(document.get("shares"))
@@ -194,13 +198,38 @@ def opened(name: str, stream: Any) -> tuple[FlightLog, int]:
     return log, start
 
 
-def ordered(name: str, columns: tuple[str, ...], table: Any, rows: int) -> FlightLog:
-    """Return the whole rows of a ring in the order of their steps."""
+def header_in(head: bytes) -> tuple[int, dict[str, Any], int]:
+    """Return the version, the header, and where the first row begins, from a file's beginning."""
+    if head.startswith(FORMER):
+        start = head.index(b"\n", len(FORMER)) + 1
+        text = head[len(FORMER) : start].decode("utf-8", "replace")
+        return 1, fields.mapped(json.loads(text)), start
+    at = head.find(MAGIC)
+    while at >= 0:
+        end = head.find(b"\n", at + len(MAGIC)) + 1
+        checksum, _, document = head[at + len(MAGIC) : end].rstrip().partition(b" ")
+        if checksum == b"%08x" % zlib.crc32(document):
+            about = fields.mapped(json.loads(document))
+            return 2, about, fields.integer(about.get("start"))
+        at = head.find(MAGIC, at + 1)
+    raise Damaged("it has no header of a flight log")
+
+
+def checksums(table: Any) -> Any:
+    """Return the checksum of each row of little-endian numbers, of all but its last one."""
+    octets = np.ascontiguousarray(table).view(np.uint8)
+    return np.array([zlib.crc32(row[:-8]) for row in octets], np.float64)
+
+
+def ordered(name: str, columns: tuple[str, ...], table: Any, rows: int, seals: Any) -> FlightLog:
+    """Return the whole rows of a ring, whose last numbers are `seals`, in the order of their
+    steps.
+    """
     slots = np.arange(len(table), dtype=np.float64)
     steps = table[:, 0]
     with np.errstate(invalid="ignore"):
         whole = (
-            (steps == table[:, -1])
+            (table[:, -1] == seals)
             & (steps >= 1)
             & (steps < 2.0**53)
             & ((steps - 1) % rows == slots)

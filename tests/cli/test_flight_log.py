@@ -35,7 +35,7 @@ def test_a_ring_keeps_the_last_steps_and_its_size(here):
     for first in range(1, 301, 7):
         write("run.gtlog", range(first, first + 7), most=20)
         size = os.path.getsize("run.gtlog")
-        assert size <= flight_log.HEADER + 20 * 5 * 8
+        assert size <= 2 * flight_log.HEADER + 20 * 5 * 8
     log = log_of("run.gtlog")
     assert log.steps.tolist() == list(range(282, 302)) and log.numbers[:, 1].tolist() == [
         1 / s for s in log.steps
@@ -64,7 +64,7 @@ def test_a_torn_row_is_left_out(here):
             file.truncate(os.path.getsize("run.gtlog") - cut)
         assert log_of("run.gtlog").steps.tolist() == list(range(1, 8)) or cut == 37
     with open("run.gtlog", "r+b") as file:  # a row whose end is an older row's
-        file.seek(flight_log.HEADER + 8 * 5 * 2)
+        file.seek(2 * flight_log.HEADER + 8 * 5 * 2)
         file.write(np.array([103.0, 1.0], "<f8").tobytes())
     assert 103 not in log_of("run.gtlog").steps and 3 not in log_of("run.gtlog").steps
 
@@ -91,19 +91,38 @@ def test_what_is_written_is_read(tmp_path_factory, losses, most):
     assert log.numbers[:, 1].tolist() == losses[-most:] and log.rows == most
 
 
-@given(st.binary(max_size=300), st.integers(0, 4300))
-def test_a_damaged_file_is_refused_or_read(tmp_path_factory, part, place):
+@given(st.binary(max_size=300), st.integers(0, 8600))
+def test_damage_costs_the_rows_that_it_hits(tmp_path_factory, part, place):
     path = tmp_path_factory.mktemp("logs") / "run.gtlog"
     write(path, range(1, 9))
     with open(path, "r+b") as file:
         file.seek(place)
         file.write(part)
-    try:
-        log = log_of(path)
-    except UsageError as error:
-        assert "is damaged" in error.message
-    else:
-        assert log.numbers.shape == (len(log.steps), len(log.columns))
+    log = log_of(path)
+    width = 8 * 5
+    first = 2 * flight_log.HEADER
+    spared = [
+        step
+        for step in range(1, 9)
+        if first + step * width <= place or place + len(part) <= first + (step - 1) * width
+    ]
+    assert set(spared) <= set(log.steps.tolist()) <= set(range(1, 9))
+    assert log.numbers[:, 1].tolist() == [1 / step for step in log.steps]
+
+
+def test_a_log_that_is_no_log_is_refused(here):
+    (here / "run.gtlog").write_bytes(b"GTLOG 2\nnothing\n" * 1000)
+    with pytest.raises(UsageError, match="is damaged: it has no header of a flight log"):
+        log_of("run.gtlog")
+
+
+def test_a_file_of_version_1_is_read(here):
+    document = {"schema": flight_log.SCHEMA, "version": 1, "rows": 20, "columns": COLUMNS}
+    header = (flight_log.FORMER + json.dumps(document).encode()).ljust(flight_log.HEADER - 1)
+    steps = np.arange(1.0, 9)[:, None]
+    table = np.hstack([steps, rows(range(1, 9)), steps]).astype("<f8")
+    (here / "run.gtlog").write_bytes(header + b"\n" + table.tobytes())
+    assert log_of("run.gtlog").numbers[:, 1].tolist() == [1 / step for step in range(1, 9)]
 
 
 @pytest.fixture
@@ -226,7 +245,7 @@ def test_a_spike_above_a_level_that_is_not_positive(here, gt, level):
 def test_rows_of_zero_bytes_are_noticed(here, gt):
     write("run.gtlog", range(1, 30))
     with open("run.gtlog", "r+b") as file:
-        file.seek(flight_log.HEADER + 8 * 5 * 10)
+        file.seek(2 * flight_log.HEADER + 8 * 5 * 10)
         file.write(bytes(8 * 5 * 3))
     said = gt("stats", "run.gtlog").stdout
     assert "3 steps in between are missing: not noted, or the file is damaged." in said

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
@@ -257,7 +258,7 @@ def run_record(made: tuple[bytes, tuple[str, ...]]) -> None:
 def flight(rng: Random) -> tuple[bytes, tuple[str, ...]]:
     import numpy as np
 
-    from gradtrace.trace.flight_log import header_of
+    from gradtrace.trace.flight_log import HEADER, MAGIC, checksums, header_of
 
     columns = [
         "time",
@@ -268,20 +269,19 @@ def flight(rng: Random) -> tuple[bytes, tuple[str, ...]]:
         columns, rng.choice((1, 3, 10)), rng.choice((None, 0, 1)), rng.random() < 0.5
     )
     if rng.random() < 0.6:
-        magic, _, text = header.partition(b"\n")
-        header = (
-            magic
-            + b"\n"
-            + dumped(document(rng, json.loads(text)))
-            + b" " * rng.randint(0, 5)
-            + b"\n"
-        )
+        text = header[len(MAGIC) : header.index(b"\n", len(MAGIC))].partition(b" ")[2]
+        changed = dumped(document(rng, json.loads(text)))
+        padding = b" " * rng.randint(0, 5)
+        header = MAGIC + b"%08x " % zlib.crc32(changed) + changed + padding + b"\n"
+        header = (rng.choice((1, 2)) * header).ljust(2 * HEADER)
     rows = np.arange(6.0).repeat(6).reshape(6, 6)
     rows[:, 0] = rows[:, -1] = np.arange(1, 7)
     for _ in range(rng.randint(0, 4)):
         rows[rng.randrange(6), rng.randrange(6)] = rng.choice(
             (np.nan, np.inf, -np.inf, -1, 0, 2**53, 1e308, 2, 3)
         )
+    if rng.random() < 0.9:
+        rows[:, -1] = checksums(rows.astype("<f8"))
     content = header + rows.astype("<f8").tobytes()
     return (mutate.data(rng, [content], 10_000) if rng.random() < 0.2 else content), rng.choice(
         LOG_COMMANDS

@@ -30,6 +30,7 @@ LEGEND = 30.0  # points of height
 # points: the widest drawing of boxes with one line of text; wider ones have branches side by side
 COLUMN = 800.0
 ROUGH = 1.08  # by how much boxes that are not flat may be larger than estimated
+ALIGNED = 1.06  # by how much columns may be higher, whose ranks Graphviz aligns with each other
 
 
 class Way(NamedTuple):
@@ -123,6 +124,8 @@ def way_of(drawn: Model, options: DotOptions) -> Way:
     size = layout.size()
     share = 1.0 if options.flat and options.style == "data" else ROUGH
     height = size.height + (LEGEND if options.legend else 0.0)
+    if options.rows and share < ROUGH:
+        height *= ALIGNED
     return Way(drawn, options, layout, Size(size.width * share, height * share))
 
 

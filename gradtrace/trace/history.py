@@ -53,6 +53,8 @@ class History:
         self.results: dict[int, list[Entry]] = {}
         # By id() the entries that an operation used other than to overwrite them.
         self.used: set[int] = set()
+        # Of these, the ones that an operation other than a view used.
+        self.computed_with: set[int] = set()
         self.arrays: dict[int, Tensor] = {}  # by id() of its ndarray: the tensor
         self.graph = functions.FunctionGraph([], {})  # of all entries
 
@@ -113,9 +115,13 @@ class History:
                 continue  # a new tensor (randn, ones) is entered where it is used
             call = new_call(name, args, origin, scope, index)
             call.inputs = {id(tensor): self._read(tensor, index) for tensor in used}
+            record = operands.record_of(name)
+            is_view_call = record is not None and record.kind == "view"
             for tensor in used:
                 if name[-1:] != "_" or tensor is not out:
                     self.used.add(id(self.current[id(tensor)]))
+                    if not is_view_call:
+                        self.computed_with.add(id(self.current[id(tensor)]))
             for tensor in outputs:
                 self._result(call, tensor)
             if call.outputs:
@@ -164,17 +170,23 @@ class History:
             self._enter(tensor, call, 0)
             return
         is_leaf = tensor.requires_grad and known_grad_fn(tensor) is None
+        base = tensor._base if tensor._base is not tensor else None
+        under = None if base is None else self.entry(base)
         if is_leaf and id(before) not in self.used:  # it is being initialised
-            before.value = (
-                None if self.keeper is None else self.keeper.version_made(tensor, call.index)
-            )
-            return
-        self._next_version(call, before)
-        base = tensor._base
-        if base is not None and base is not tensor:
-            under = self.entry(base)
+            before.value = self._made(tensor, call)
+            if base is None or under is None:
+                return
+            if id(under) not in self.computed_with:  # and so is a part of a parameter
+                under.value = self._made(base, call)
+                return
+        else:
+            self._next_version(call, before)
+        if base is not None and under is not None:
             call.inputs.setdefault(id(base), under)
             self._next_version(call, under)
+
+    def _made(self, tensor: Tensor, call: Call) -> Any:
+        return None if self.keeper is None else self.keeper.version_made(tensor, call.index)
 
     def _next_version(self, call: Call | None, before: Entry) -> Entry:
         before.last = False

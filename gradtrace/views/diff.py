@@ -187,9 +187,18 @@ def reason_lines(difference: Difference) -> Iterator[str]:
         of = (
             "" if difference.kind in ("input", "parameter") else f"what it comes from is {before}; "
         )
-        yield f"{INDENT}{of}the relative difference is {amount(difference.relative)}"
+        yield f"{INDENT}{of}{how_far(difference)}"
     for line in textwrap.wrap(visible(difference.reason), WIDTH - len(INDENT)):
         yield INDENT + line
+
+
+def how_far(difference: Difference) -> str:
+    """Return how far apart the values of a difference are, in words."""
+    if difference.values is not None and None in difference.values:
+        known, other = ("A", "B") if difference.values[1] is None else ("B", "A")
+        return f"{known} has a gradient, {other} has none"
+    assert difference.relative is not None
+    return f"the relative difference is {amount(difference.relative)}"
 
 
 def amount(relative: float) -> str:

@@ -14,7 +14,8 @@ from collections import Counter
 from difflib import SequenceMatcher
 from math import log
 
-from gradtrace.analysis.compare.distance import least, relative, turned
+from gradtrace.analysis.compare.distance import Layout, layouts, least, relative
+from gradtrace.analysis.compare.fused import bias_of, concatenated, fuse, pieces_of
 from gradtrace.analysis.compare.runs import RecordedRun, base_name, is_view, shapes_of
 from gradtrace.annotations import Any, Callable, Iterable, Iterator
 from gradtrace.trace.record import Operation, Value
@@ -82,12 +83,14 @@ class Alignment:
         self.operations: dict[int, int] = {}
         self.sources: dict[int, int] = {}
         self.roots: set[int] = set()  # of A, that backward was called on, with a partner
-        self.turned: set[int] = set()  # matrices of A of which B has the transposed, by the first
+        # what gives parameters of A the layout that B has, by the first versions
+        self.layouts: dict[int, Layout] = {}
         self._distances: dict[tuple[int, int], float | None] = {}
         self.all_a = [o for o in a.operations if a.compared(o)]
         self.all_b = [o for o in b.operations if b.compared(o)]
         self.pair_roots()
         self.pair_leaves(lambda run, i: run.names.get(run.tensors[i].first))
+        self.pair_fused()
         self.pair_parameters()
         self.pair_gradients()
         for _ in range(2):
@@ -110,8 +113,9 @@ class Alignment:
         return self.as_in_b(i, self.a.tensors[i].value), self.b.tensors[j].value
 
     def as_in_b(self, i: int, value: Value | None) -> Value | None:
-        """Return a value or a gradient of a tensor of A, transposed if B has it so."""
-        return turned(value) if self.a.tensors[i].first in self.turned else value
+        """Return a value or a gradient of a tensor of A, transposed or reshaped if B has it so."""
+        layout = self.layouts.get(self.a.tensors[i].first)
+        return value if layout is None else layout(value)
 
     # ---- pairs
 
@@ -121,8 +125,9 @@ class Alignment:
             return
         self.partner[i] = j
         self.source[j] = i
-        if self.is_turned(i, j):
-            self.turned.add(self.a.tensors[i].first)
+        layout = self.layout(i, j)
+        if layout is not None:
+            self.layouts[self.a.tensors[i].first] = layout
             self._distances.pop((i, j), None)
         if self.a.tensors[i].operation is None and self.b.tensors[j].operation is None:
             for version_a, version_b in zip(
@@ -132,28 +137,27 @@ class Alignment:
                     self.partner[version_a] = version_b
                     self.source[version_b] = version_a
 
-    def is_turned(self, i: int, j: int) -> bool:
-        """Whether B has the transposed of a parameter of A, and uses it otherwise: a product with
-        it in place of a linear.
+    def layout(self, i: int, j: int) -> Layout | None:
+        """Return what gives a parameter of A the layout that B has; None if B has the same one. Of
+        a square matrix B has the transposed if it also uses it otherwise: a product in place of a
+        linear.
         """
         left = self.a.tensors[i]
         right = self.b.tensors[j]
         if not (left.is_parameter and right.is_parameter) or left.operation != right.operation:
-            return False
-        if len(left.shape) != 2 or left.shape != right.shape[::-1]:
-            return False
+            return None
         if left.shape == right.shape:
             readers = [
                 {base_name(run.operations[n]) for n in run.uses.get(t, ())}
                 for run, t in ((self.a, i), (self.b, j))
             ]
             if readers[0] == readers[1] or self.distance(i, j) == 0:
-                return False
-        return is_equal(turned(left.value), right.value)
+                return None
+        return equal_layout(left.value, right.value)
 
     def pair_parameters(self) -> None:
-        """Pair parameters of other names that have equal values, also transposed, of which each
-        run has only one.
+        """Pair parameters of other names that have equal values, also transposed or reshaped, of
+        which each run has only one.
         """
         sizes_of: list[dict[Any, list[int]]] = []
         for run, paired in ((self.a, self.partner), (self.b, self.source)):
@@ -161,7 +165,7 @@ class Alignment:
             for i in self.leaves(run, paired):
                 value = run.tensors[i].value
                 if run.tensors[i].is_parameter and value is not None and value.norm < SPECIAL:
-                    sizes.setdefault(tuple(sorted(value.shape)), []).append(i)
+                    sizes.setdefault(value.numel, []).append(i)
             sizes_of.append(sizes)
         for size, first in sizes_of[0].items():
             second = sizes_of[1].get(size, [])
@@ -178,10 +182,50 @@ class Alignment:
                             self.a.operations[uses[0][-1]], self.b.operations[uses[1][-1]]
                         )
 
+    def pair_fused(self) -> None:
+        """Pair parameters of one run with those of the other that have the same in several
+        pieces.
+        """
+        parameters_a, parameters_b = (
+            [i for i in self.leaves(run, paired) if run.tensors[i].is_parameter and i in run.uses]
+            for run, paired in ((self.a, self.partner), (self.b, self.source))
+        )
+        for j in parameters_b:
+            free = [i for i in parameters_a if i not in self.a.pieces]
+            pieces, dim, transposed = pieces_of(self.b.tensors[j].value, self.a, free)
+            if pieces:
+                self.pair(fuse(self.a, pieces, dim, transposed), j)
+                biases = [bias_of(self.a, i) for i in pieces]
+                self.pair_biases(self.a, biases, bias_of(self.b, j))
+        for i in parameters_a:
+            if i in self.a.pieces:
+                continue
+            free = [j for j in parameters_b if j not in self.b.pieces]
+            pieces, dim, transposed = pieces_of(self.a.tensors[i].value, self.b, free)
+            if pieces:
+                self.pair(i, fuse(self.b, pieces, dim, transposed))
+                biases = [bias_of(self.b, j) for j in pieces]
+                self.pair_biases(self.b, biases, bias_of(self.a, i))
+
+    def pair_biases(self, run: RecordedRun, pieces: list[int | None], whole: int | None) -> None:
+        """Pair the biases in several pieces that belong to a weight in several pieces."""
+        other, paired, its = (
+            (self.b, self.partner, self.source)
+            if run is self.a
+            else (self.a, self.source, self.partner)
+        )
+        held = [i for i in pieces if i is not None and i not in paired and i not in run.pieces]
+        if whole is None or whole in its or len(held) < len(pieces):
+            return
+        joined = concatenated([run.tensors[i].value for i in held], 0, False)
+        if is_equal(joined, other.tensors[whole].value):
+            fused = fuse(run, held, 0, False)
+            self.pair(*((fused, whole) if run is self.a else (whole, fused)))
+
     def alike(self, i: int, j: int) -> bool:
-        """Whether two tensors have equal values, also transposed."""
+        """Whether two tensors have equal values, also transposed or reshaped."""
         first, second = self.a.tensors[i].value, self.b.tensors[j].value
-        return is_equal(first, second) or is_equal(turned(first), second)
+        return is_equal(first, second) or equal_layout(first, second) is not None
 
     def later(self, run: RecordedRun, tensor: int) -> list[int]:
         versions = run.versions[run.tensors[tensor].first]
@@ -263,6 +307,7 @@ class Alignment:
             and t.first not in run.gradients
             and run.has(t.id)
             and run.earlier(t.id) is None
+            and t.id not in run.pieces
         ]
         return sorted(chosen, key=run.position)
 
@@ -387,6 +432,11 @@ def near_norms(
             if not norm or near > norm * (1 + CLOSE):
                 break
             yield i, j
+
+
+def equal_layout(a: Value | None, b: Value | None) -> Layout | None:
+    """Return what makes a value equal to another one of as many elements; None if nothing does."""
+    return next((layout for layout in layouts(a, b) if is_equal(layout(a), b)), None)
 
 
 def is_equal(a: Value | None, b: Value | None) -> bool:

@@ -30,8 +30,9 @@ UPDATED = (
 )
 CANCELLED = 64.0  # roundings of its terms, at most, that a sum is if they cancel
 AMPLIFIED = 3000.0  # how much an update may amplify a difference of gradients
+SCALED = frozenset({"neg", "mul", "div"})
 LINEAR = frozenset({"contraction", "reduction"})
-ADDED = frozenset({"add", "sub", "add_", "sub_", "linear", "rsub"})
+ADDED = frozenset({"add", "sub", "add_", "sub_", "linear", "addmm", "rsub"})
 
 
 def sources(run: RecordedRun, cell: Cell) -> list[Cell]:
@@ -275,7 +276,9 @@ class Cells:
             self.gap((VALUE, t)) or 0.0 for t in operation.tensors if not self.bad((VALUE, t))
         ]
         rounding = 4 * ROUNDING.get(self.a.tensors[i].dtype, 0.0) + 2 * max(inherited, default=0.0)
-        return rounding * terms(self.a, operation)
+        other = self.b.maker(self.pairs.partner[i])
+        added = max(terms(self.a, operation), 0.0 if other is None else terms(self.b, other))
+        return rounding * added
 
     def update_differs(self, i: int, gap: float) -> bool:
         """Whether an update differs by more than the differences of the gradients so far
@@ -393,19 +396,34 @@ def sums_of_terms(run: RecordedRun, bias: int) -> Any:
     """Return the sums of the sizes of the terms that each element of a bias's gradient adds; None
     if they are not known, or if something else than additions used the bias.
     """
+    if bias in run.parts:
+        sums = [sums_of_terms(run, part) for part in run.parts[bias]]
+        return None if any(part is None for part in sums) else np.concatenate(sums)
     shape = run.shape(bias)
-    sums = None
+    total = None
     for use in run.uses.get(bias, ()) if len(shape) == 1 else ():
         operation = run.operations[use]
         for output in operation.outputs:
             sent = run.grads.get(output)
-            if operation.name not in ADDED or sent is None or not sent.is_whole:
+            added = None if sent is None else sums_over(sent, shape[0], operation.name)
+            if added is None:
                 return None
-            if sent.shape[-1:] != shape:
-                return None
-            added = np.abs(np.asarray(sent.elements, "float64")).reshape(-1, *shape).sum(0)
-            sums = added if sums is None else sums + added
-    return sums
+            total = added if total is None else total + added
+    return total
+
+
+def sums_over(sent: Value, size: int, name: str) -> Any:
+    """Return the sums of the sizes of a gradient over all dims but the one of the bias that an
+    operator adds; if only the norm is known, what they are on the average. None if it adds none.
+    """
+    dim = 1 if name.startswith("conv") else -1
+    if not (name in ADDED or dim == 1) or len(sent.shape) < 2 or sent.shape[dim] != size:
+        return None
+    if not sent.is_whole:
+        rows = sent.numel / size
+        return np.full(size, sent.norm * (rows / size) ** 0.5) if sent.is_measured else None
+    sizes = np.abs(np.asarray(sent.elements, "float64"))
+    return np.moveaxis(sizes, dim, -1).reshape(-1, size).sum(0)
 
 
 def casts_parameter(run: RecordedRun) -> bool:
@@ -432,6 +450,22 @@ def elements(value: Value | None) -> Any:
 
 
 def terms(run: RecordedRun, operation: Operation) -> float:
+    """Return the size of the terms that an operation adds, or that were added before what it
+    scales; 0 if none were.
+    """
+    scale = 1.0
+    while operation.name in SCALED and operation.outputs and operation.tensors:
+        result = run.tensors[operation.outputs[0]].value
+        scaled = run.tensors[operation.tensors[0]].value
+        maker = run.maker(operation.tensors[0])
+        if maker is None or result is None or scaled is None or not scaled.norm:
+            return 0.0
+        scale *= result.norm / scaled.norm
+        operation = maker
+    return scale * added_terms(run, operation)
+
+
+def added_terms(run: RecordedRun, operation: Operation) -> float:
     """Return the size of the terms that an operation adds; 0 if it does not add."""
     record = record_of(operation.name)
     kind = "" if record is None else record.kind

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from gradtrace.annotations import Callable, Iterator
 from gradtrace.trace import sketches
 from gradtrace.trace.values import Value
 
 INFINITY = float("inf")
+Layout = Callable[["Value | None"], "Value | None"]
 
 
 def relative(a: Value | None, b: Value | None) -> float | None:
@@ -42,6 +46,30 @@ def turned(value: Value | None) -> Value | None:
         return Value(value.shape[::-1], value.dtype, value.elements.T)
     kept = value.summary._replace(sketch=None, checksum=None)
     return Value(value.shape[::-1], value.dtype, None, kept)
+
+
+def reshaped(shape: tuple[int, ...], value: Value | None) -> Value | None:
+    """Return a value with its elements in another shape, in the same order."""
+    if value is None:
+        return None
+    elements = value.elements.reshape(shape) if value.is_whole else None
+    return value._replace(shape=shape, elements=elements)
+
+
+def layouts(first: Value | None, second: Value | None) -> Iterator[Layout]:
+    """Yield the functions that give a value the shape of another one by transposing and reshaping
+    it.
+    """
+    if first is None or second is None or first.numel != second.numel:
+        return
+    shape = second.shape
+    if len(first.shape) == 2 and shape == first.shape[::-1]:
+        yield turned
+    if not shape or squeezed(first.shape) == squeezed(shape):
+        return
+    yield partial(reshaped, shape)
+    if len(shape) == 2:
+        yield lambda value: turned(reshaped(shape[::-1], value))
 
 
 def squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:

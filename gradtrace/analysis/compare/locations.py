@@ -24,6 +24,7 @@ def place(run: RecordedRun, tensor: int | None, operation: int | None) -> Differ
     if tensor is None:
         return None
     label = run.label(tensor)
+    tensor = run.parts.get(tensor, (tensor,))[0]
     module = label.rpartition(".")[0] if run.tensors[tensor].is_parameter else ""
     return DifferencePlace(*at(run, run.span(tensor)), module, "", label, tensor)
 
@@ -129,8 +130,11 @@ def place_of_step(
     earlier = run.earlier(tensor)
     index = (run.step(tensor) if earlier is None else run.update_step(tensor)) + run.first - 2
     steps = run.trace.training
+    change = None if earlier is None else run.update_of(tensor)
     span = None if optimiser is None else optimiser.step_span
-    if 0 <= index < len(steps):
+    if change is not None and change.span is not None:
+        span = change.span
+    elif 0 <= index < len(steps):
         span = steps[index].span
     label = run.label(tensor)
     name = "" if optimiser is None else f"{optimiser.kind}.step"

@@ -11,11 +11,22 @@ from math import prod
 
 from gradtrace.analysis.stats import gradients
 from gradtrace.annotations import Any
+from gradtrace.engine.operators.tables import function_table
+from gradtrace.lazy_names import words
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import BackwardStep, Change, Operation, Span, TensorRecord, Trace, Value
 from gradtrace.trace.sketches import bits_of
 
-COPIES = frozenset({"detach", "contiguous", "clone"})
+# what gives the same elements and is no view by its record
+COPIES = function_table(
+    "analysis.compare.runs.COPIES",
+    frozenset(
+        words(
+            "detach contiguous clone flatten unflatten chunk narrow ravel view_as expand_as T mT "
+            "movedim swapaxes tensor_split"
+        )
+    ),
+)
 LATER = 1 << 60  # the position of what nothing uses
 
 
@@ -63,8 +74,16 @@ class RecordedRun:
         self.holds: dict[int, int] = {}  # the version of a leaf whose gradient a tensor holds
         self._used: dict[int, list[tuple[int, int]]] = {}
         self.find_gradients()
-        self.live = self.needed()
         self.cast: set[int] = set()
+        # by a parameter: the tensor that stands for it and others in one piece (fused.py), and by
+        # this one all of them
+        self.pieces: dict[int, int] = {}
+        self.parts: dict[int, tuple[int, ...]] = {}
+        for t in trace.tensors:
+            self.begin_at_copy(t)
+        for chain in self.versions.values():
+            self.begin_filled(chain)
+        self.live = self.needed()
         for chain in self.versions.values():
             self.begin_at_load(chain)
             self.cast.update(
@@ -190,7 +209,33 @@ class RecordedRun:
             and (not record.requires_grad or (record.is_leaf and tensor not in self.grads))
             and tensor not in self.uses
             and record.first not in self.gradients
+            and not self.is_copied_parameter(tensor)
         )
+
+    def is_copied_parameter(self, tensor: int) -> bool:
+        """Whether a tensor got the contents of a parameter before the first pass:
+        `weight.data.copy_(other.weight)`.
+        """
+        maker = self.maker(tensor)
+        if maker is None or maker.name != "copy_" or maker.id >= self.begin:
+            return False
+        origin = self.origin(maker.tensors[-1])
+        return origin is not None and self.tensors[origin].is_parameter
+
+    @cached_property
+    def begin(self) -> int:
+        """How many operations ran before the first pass."""
+        return self.trace.passes[0].after if self.trace.passes else LATER
+
+    def origin(self, tensor: int) -> int | None:
+        """Return the tensor that no operation made from which views and copies led to this one;
+        None if something else is on the way.
+        """
+        while (maker := self.maker(tensor)) is not None:
+            if not is_view(maker):
+                return None
+            tensor = maker.tensors[0]
+        return tensor
 
     def read(self, tensor: int) -> tuple[int, ...]:
         """Return what the operation that made a tensor read for it: not what it overwrote, nor the
@@ -215,8 +260,36 @@ class RecordedRun:
 
     def is_load(self, tensor: int) -> bool:
         """Whether a version of a parameter was there before the first pass."""
-        begin = self.trace.passes[0].after if self.trace.passes else LATER
-        return self.tensors[tensor].is_parameter and self.position(tensor) < begin
+        return self.tensors[tensor].is_parameter and self.position(tensor) < self.begin
+
+    def begin_at_copy(self, leaf: TensorRecord) -> None:
+        """Let a leaf that was copied from another one, `weight.detach().clone().requires_grad_()`,
+        begin with the contents that it got: backward does not go further.
+        """
+        is_made = leaf.is_leaf and leaf.requires_grad and leaf.first == leaf.id
+        if not is_made or leaf.operation is None:
+            return
+        origin = self.origin(leaf.id)
+        if origin is not None and self.tensors[origin].is_parameter:
+            self.tensors[leaf.id] = leaf._replace(operation=None, is_parameter=True)
+
+    def begin_filled(self, chain: list[int]) -> None:
+        """Let a parameter whose parts were copied from other tensors before the first pass begin
+        with the contents that it had then.
+        """
+        loads = [i for i in chain if self.is_load(i)]
+        makers = [self.maker(i) for i in loads]
+        if len(loads) < 2 or any(maker is not None and maker.name != "copy_" for maker in makers):
+            return
+        if not any(map(self.overwrites_part, loads)):
+            return
+        self.cast.update(loads[:-1])
+        self.tensors[loads[-1]] = self.tensors[loads[-1]]._replace(operation=None)
+
+    def overwrites_part(self, tensor: int) -> bool:
+        """Whether a copy to a view of a tensor made this version."""
+        maker = self.maker(tensor)
+        return maker is not None and not self.overwrites(maker, tensor)
 
     def begin_at_load(self, chain: list[int]) -> None:
         """Let a parameter begin with the contents that were loaded into it last, if what it had
@@ -244,25 +317,30 @@ class RecordedRun:
         )
 
     @cached_property
-    def updates(self) -> dict[int, list[int]]:
-        """How many operations ran before each update of a tensor, by the first version."""
+    def updates(self) -> dict[int, list[Change]]:
+        """The updates of each tensor by an optimiser, by the first version."""
         return {
-            first: [change.after for change in changes if change.how == "step"]
+            first: [change for change in changes if change.how == "step"]
             for first, changes in self.writes.items()
         }
 
     def updated_in(self, leaf: int) -> set[int]:
         """Return the compared steps in which an optimiser wrote to a leaf."""
-        after = self.updates.get(self.tensors[leaf].first, ())
-        numbers = {self.step_of_operation[position - 1] for position in after if position}
+        changes = self.updates.get(self.tensors[leaf].first, ())
+        numbers = {self.step_of_operation[change.after - 1] for change in changes if change.after}
         return {number for number in numbers if 1 <= number <= self.count}
+
+    def update_of(self, version: int) -> Change | None:
+        """Return the update that made a version of a leaf; None if none is known."""
+        changes = self.updates.get(self.tensors[version].first, [])
+        last = bisect_right(changes, self.position(version), key=lambda change: change.after) - 1
+        return changes[last] if last >= 0 else None
 
     def update_step(self, version: int) -> int:
         """Return the step of the update that made a version of a leaf."""
-        after = self.updates.get(self.tensors[version].first, [])
-        last = bisect_right(after, self.position(version)) - 1
-        if last >= 0 and after[last]:
-            return self.step_of_operation[after[last] - 1]
+        change = self.update_of(version)
+        if change is not None and change.after:
+            return self.step_of_operation[change.after - 1]
         return self.step(version) - 1
 
     def maker(self, tensor: int) -> Operation | None:

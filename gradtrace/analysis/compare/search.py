@@ -257,8 +257,14 @@ class Search:
         """
         kind, i = cell
         is_lost = self.is_lost(cell)
-        share = 1 / AMPLIFIED if kind == VALUE and self.cells.is_update(i) else INHERITED
-        inherited = max(share * min(self.cells.gap(cell) or 0.0, 1.0), 1e-12)
+        gap = self.cells.gap(cell)
+        share = INHERITED
+        if kind == VALUE and self.cells.is_update(i):
+            share = 1 / AMPLIFIED
+            # of the update, not of the parameter, which is much larger
+            update_gap = self.cells.update_gap(i, self.pairs.partner[i])
+            gap = gap if update_gap is None else update_gap
+        inherited = max(share * min(gap or 0.0, 1.0), 1e-12)
         reached: list[Cell] = []
         twin = kind, self.pairs.partner[i]
         lost = self.cells.values(cell).index(None) if is_lost else -1
@@ -377,13 +383,8 @@ class Search:
         return left.name == right.name and constants(left) != constants(right)
 
     def is_rounding(self, cell: Cell) -> bool:
-        """Whether an origin is within the tolerance and only its dtype differs: what follows
-        amplifies a rounding.
-        """
-        if self.cells.tolerance.exact or not self.cells.good(cell) or self.adds(cell):
-            return False
-        left, right = self.cells.values(cell)
-        return left is not None and right is not None and left.dtype != right.dtype
+        """Whether an origin is within the tolerance: what follows amplifies a rounding."""
+        return not (self.cells.tolerance.exact or not self.cells.good(cell) or self.adds(cell))
 
     def order(self, cell: Cell) -> tuple[int, int, int]:
         """Return the place of a cell in its run: by step, forward before backward before the

@@ -139,7 +139,11 @@ def notes_of(pairs: Alignment, count: int) -> Iterator[str]:
         where = f": step {a.first} of A is step {b.first} of B" if a.first != b.first else ""
         yield f"A has {steps[0]} steps, B has {steps[1]}; {count} were compared{where}"
     for name, run, partners in (("A", a, pairs.partner), ("B", b, pairs.source)):
-        leaves = [i for i in run.grads if run.tensors[i].operation is None and run.has(i)]
+        leaves = [
+            i
+            for i in run.grads
+            if run.tensors[i].operation is None and run.has(i) and i not in run.pieces
+        ]
         alone = [
             run.label(i)
             for i in leaves

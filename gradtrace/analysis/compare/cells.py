@@ -275,7 +275,7 @@ class Cells:
         inherited = [
             self.gap((VALUE, t)) or 0.0 for t in operation.tensors if not self.bad((VALUE, t))
         ]
-        rounding = 4 * ROUNDING.get(self.a.tensors[i].dtype, 0.0) + 2 * max(inherited, default=0.0)
+        rounding = max(allowed, 2 * max(inherited, default=0.0))
         other = self.b.maker(self.pairs.partner[i])
         added = max(terms(self.a, operation), 0.0 if other is None else terms(self.b, other))
         return rounding * added

@@ -63,6 +63,7 @@ from gradtrace.annotations import Iterable, Iterator, NamedTuple
 from gradtrace.trace.record import Operation, PassRecord
 
 INHERITED = 0.1  # of a difference, in an input: then the difference is inherited
+ADDED = 1.5  # times the difference of its inputs: then an operation with other options adds to it
 
 
 Located = tuple["DifferencePlace | None", "DifferencePlace | None", str, str]
@@ -375,8 +376,9 @@ class Search:
         maker = self.a.tensors[i].operation
         if kind == GRAD or maker is None or maker not in self.pairs.operations:
             return False
-        # of another shape, other dims
-        if any(self.cells.gap(source) == INFINITY for source in sources(self.a, cell)):
+        gaps = [self.cells.gap(source) or 0.0 for source in sources(self.a, cell)]
+        # of another shape, other dims; or no more than what was there before
+        if INFINITY in gaps or (self.cells.gap(cell) or 0.0) <= ADDED * max(gaps, default=0.0):
             return False
         left = self.a.operations[maker]
         right = self.b.operations[self.pairs.operations[maker]]

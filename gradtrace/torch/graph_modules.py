@@ -56,7 +56,8 @@ def with_results(
         name = operator_of(node)
         outputs = list(node.outputs)
         template = tensors[outputs[0] if outputs else trace.roots[0]]
-        for value in results.get(node.id, ())[len(outputs) :]:
+        # of some nodes an older PyTorch does not tell what they gave
+        for value in (results.get(node.id) or (None,))[len(outputs) :]:
             outputs.append(len(tensors))
             tensors.append(
                 template._replace(

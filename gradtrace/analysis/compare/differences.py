@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from gradtrace.analysis.compare.reasons import BACKWARD, PARAMETER, RANDOM, UPDATE
+import re
+
+from gradtrace.analysis.compare.reasons import BACKWARD, INPUT, PARAMETER, RANDOM, UPDATE
 from gradtrace.annotations import Callable, NamedTuple
-from gradtrace.trace.record import Value
+from gradtrace.trace.record import CONSTANT, Value
+
+# a reason that names an option, or what only one run has
+FACT = re.compile(r"\w=|\bonly [AB]\b|\b(eval|training) in\b")
 
 
 class DifferencePlace(NamedTuple):
@@ -39,6 +44,16 @@ class Difference(NamedTuple):
     is_partly_known: bool = False  # whether a value that it was computed from could not be compared
     is_gradient: bool = False  # whether it is one of a gradient
     only: str = ""  # of kind ONLY, the run that has it: "A" or "B"
+
+
+def is_fact(difference: Difference) -> bool:
+    """Whether the programs are known to differ at a place beside the first one, which may lead to
+    it: by a named option, a tensor or an operation that one of them has, by what it begins with.
+    """
+    labels = [place.label for place in (difference.a, difference.b) if place is not None]
+    if difference.kind == INPUT:
+        return CONSTANT not in labels
+    return difference.kind in (PARAMETER, RANDOM) or bool(FACT.search(difference.reason))
 
 
 # ---- shown as one

@@ -19,6 +19,7 @@ from gradtrace.analysis.compare.differences import (
     Difference,
     DifferencePlace,
     is_before_update,
+    is_fact,
     is_fetch,
     one_of_each_step,
     unrepeated,
@@ -105,7 +106,8 @@ class Search:
             )
             if not self.is_rounding(origin.cell)
         ]
-        differences = list(map(self.difference, origins))
+        lasting = [origin for origin in origins if not self.is_undone(origin.cell)]
+        differences = list(map(self.difference, lasting or origins))
         if differences:
             differences = [*self.parameters_of_one(), *differences]
         updates = self.updates_of_one()
@@ -115,7 +117,8 @@ class Search:
                 difference for difference in differences if is_before_update(difference, first)
             ]
             differences += [update for update in updates if (update.step or 0) == first]
-        return unrepeated(one_of_each_step(differences))
+        shown = unrepeated(one_of_each_step(differences))
+        return shown[:1] + list(filter(is_fact, shown[1:]))
 
     def origins(self) -> Iterator[Origin]:
         """Yield the cells that differ and inherit that from no cell, or have a reason of their own
@@ -388,6 +391,28 @@ class Search:
         """Whether an origin is within the tolerance: what follows amplifies a rounding."""
         return not (self.cells.tolerance.exact or not self.cells.good(cell) or self.adds(cell))
 
+    def is_undone(self, cell: Cell) -> bool:
+        """Whether all that was computed from a result next is equal: the programs take two ways to
+        one value, `-x.mean()` and `(-x).mean()`.
+        """
+        kind, start = cell
+        if kind == GRAD or self.a.tensors[start].operation is None:
+            return False
+        waiting = [start]
+        seen = {start}
+        following = []
+        while waiting:
+            for use in self.a.uses.get(waiting.pop(), ()):
+                for i in self.a.operations[use].outputs:
+                    if i in seen:
+                        continue
+                    seen.add(i)
+                    if self.cells.gap((VALUE, i)) is None:
+                        waiting.append(i)
+                    else:
+                        following.append(self.cells.good((VALUE, i)))
+        return bool(following) and all(following)
+
     def order(self, cell: Cell) -> tuple[int, int, int]:
         """Return the place of a cell in its run: by step, forward before backward before the
         update.
@@ -491,11 +516,15 @@ class Search:
             text.drawn_line(place.label)
             for place, text in ((place_a, self.texts.a), (place_b, self.texts.b))
         ]
-        is_drawn = all(map(is_draw, (place_a.label, place_b.label)))
-        if word == INPUT and not reason and (is_drawn or None not in lines):
+        are_drawn = all(
+            is_draw(place.label) or line is not None
+            for place, line in zip((place_a, place_b), lines, strict=True)
+        )
+        if word == INPUT and not reason and are_drawn:
             word = RANDOM
-            if None not in lines:
+            if lines[0] is not None:
                 place_a = place_a._replace(line=lines[0], file=self.a.trace.source_name)
+            if lines[1] is not None:
                 place_b = place_b._replace(line=lines[1], file=self.b.trace.source_name)
         is_initial = word == PARAMETER and all(
             has_initial_values(run, place) for run, place in ((self.a, place_a), (self.b, place_b))

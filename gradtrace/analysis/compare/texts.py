@@ -14,6 +14,8 @@ DRAWS = words(
     "uniform random shuffle sample rsample choice random_split normal_ uniform_ trunc_normal_ "
     "kaiming_normal_ kaiming_uniform_ xavier_normal_ xavier_uniform_ orthogonal_ random_ bernoulli_"
 )
+DISTRIBUTIONS = {"normal": "randn", "uniform": "rand", "random": "rand", "rsample": "sample"}
+SEPARATORS = str.maketrans("", "", " =,()[]")
 ORDERS = words("randperm shuffle sample choice permutation random_split RandomSampler")
 
 
@@ -102,7 +104,8 @@ def is_draw(label: str) -> bool:
 
 def is_constant(text: str) -> bool:
     """Whether the arguments of a call are numbers."""
-    return text.partition("(")[2].rstrip(")").replace(" ", "").replace("=", "").isdigit()
+    arguments = text.partition("(")[2].rstrip(")")
+    return arguments.translate(SEPARATORS).isdigit()
 
 
 class TwoTexts:
@@ -135,10 +138,32 @@ class TwoTexts:
         name, own, others = (
             ("A", first, second) if len(first) > len(second) else ("B", second, first)
         )
-        texts = [text for text, _ in own]
-        if len(own) == len(others) or any(texts.count(text) < 1 for text, _ in others):
+        if len(own) == len(others):
             return ""
-        for text, line in own:
-            if texts.count(text) > sum(text == theirs for theirs, _ in others):
-                return f"only {name} draws with {text} (line {line})"
-        return ""
+        rest = list(own)
+        for equal in (True, False):
+            for call in list(others):
+                twin = next((x for x in rest if is_twin(x[0], call[0], equal)), None)
+                if twin is not None:
+                    rest.remove(twin)
+                    others.remove(call)
+        if others or not rest:
+            return ""
+        text, line = rest[0]
+        return f"only {name} draws with {text} (line {line})"
+
+
+def is_twin(text: str, other: str, equal: bool) -> bool:
+    """Whether two calls are of one text, or may otherwise draw the same numbers: by functions of
+    one distribution, and not with other numbers as sizes.
+    """
+    if equal:
+        return text == other
+    sizes = is_constant(text) and is_constant(other)
+    return not sizes and distribution_of(text) == distribution_of(other)
+
+
+def distribution_of(text: str) -> str:
+    """Return the name of the distribution that a call draws from."""
+    name = text.partition("(")[0].rpartition(".")[2].strip("_").removesuffix("_like")
+    return DISTRIBUTIONS.get(name, name)

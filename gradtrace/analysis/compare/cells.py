@@ -30,6 +30,7 @@ UPDATED = (
 )
 CANCELLED = 64.0  # roundings of its terms, at most, that a sum is if they cancel
 AMPLIFIED = 3000.0  # how much an update may amplify a difference of gradients
+PRODUCTS = frozenset({"linear", "matmul", "conv1d", "conv2d", "conv3d", "bmm"})
 SCALED = frozenset({"neg", "mul", "div"})
 LINEAR = frozenset({"contraction", "reduction"})
 ADDED = frozenset({"add", "sub", "add_", "sub_", "linear", "addmm", "rsub"})
@@ -115,6 +116,13 @@ class Cells:
         others = [first != second for first, second in pairs]
         if any(others):
             return not all(others)
+        products = [
+            self.a.tensors[i].dtype != self.b.tensors[j].dtype
+            for i, j in self.pairs.partner.items()
+            if is_product(self.a.maker(i)) and is_product(self.b.maker(j))
+        ]
+        if any(products) and not all(products):
+            return True
         return casts_parameter(self.a) != casts_parameter(self.b)
 
     def measure(self, tensor: int) -> None:
@@ -182,6 +190,7 @@ class Cells:
         if first is None or second is None:
             watched = self.is_leaf(i) or bool(self.a.trace.steps and self.b.trace.steps)
             lost = kind == GRAD and (first is None) != (second is None) and watched
+            lost = lost and not (self.b if second is None else self.a).has_unseen_gradients
             if lost:
                 return INFINITY, True
             nothing = (
@@ -436,6 +445,15 @@ def casts_parameter(run: RecordedRun) -> bool:
         for o in operation.outputs
         if o in run.live
     )
+
+
+def is_product(operation: Operation | None) -> bool:
+    """Whether an operation multiplies matrices, as autocast makes them all do in a short type."""
+    if operation is None:
+        return False
+    record = record_of(operation.name)
+    is_contraction = record is not None and record.kind == "contraction"
+    return is_contraction or operation.name in PRODUCTS
 
 
 def elements(value: Value | None) -> Any:

@@ -25,6 +25,7 @@ ONLY = "only"
 KINDS = (INPUT, PARAMETER, FORWARD, BACKWARD, UPDATE, RANDOM, SHAPE, ONLY)
 TRAINING = frozenset({"training", "train", "use_input_stats"})
 REDUCTIONS = {"0": "none", "1": "mean", "2": "sum"}  # as PyTorch's functions pass them on
+SCALES = ("mul", "div")
 WAYS = frozenset({"foreach", "fused", "capturable", "differentiable"})  # to compute one step
 
 
@@ -37,6 +38,10 @@ def place_of(
     """Return tensor and operation of a forward difference in both runs: of the part that only one
     has, its begin.
     """
+    scaling_a = scaling(cells, i, cells.a, i, only_a)
+    scaling_b = scaling(cells, i, cells.b, j, only_b)
+    if (scaling_a is None) != (scaling_b is None):
+        return side(cells.a, i, scaling_a), side(cells.b, j, scaling_b)
     begin_a = begin(cells.a, cells.pairs.operations, i, only_a)
     begin_b = begin(cells.b, cells.pairs.sources, j, only_b)
     if not is_useful(cells, i, j, begin_a, begin_b):
@@ -306,22 +311,53 @@ def of_cast(name: str, run: RecordedRun, extra: Operation | None) -> str:
 
 def of_factor(cells: Cells, cell: Cell, extra: Operation | None) -> str:
     """Return the factor between two single numbers that a constant of an operation explains."""
+    ratio = ratio_of(cells, cell)
+    return f"B = A * {ratio:.6g}" if ratio and extra is not None and scales(extra, ratio) else ""
+
+
+def ratio_of(cells: Cells, cell: Cell) -> float:
+    """Return the ratio of two single numbers, B's to A's; 0 if there is none."""
     first, second = cells.values(cell)
-    if first is None or second is None or extra is None or not first.numel == second.numel == 1:
-        return ""
+    if first is None or second is None or not first.numel == second.numel == 1:
+        return 0.0
     left = float(np.asarray(first.data).reshape(())) if first.is_whole else 0.0
     right = float(np.asarray(second.data).reshape(())) if second.is_whole else 0.0
-    if not left or not right:
-        return ""
-    for text in extra.constants:
+    return right / left if left else 0.0
+
+
+def scales(operation: Operation, ratio: float) -> bool:
+    """Whether a constant of an operation is a ratio of two numbers, or its inverse."""
+    for text in operation.constants:
         try:
-            constant = abs(float(text))
+            constant = abs(float(text.rpartition("=")[2]))
         except ValueError:
             continue
-        ratio = abs(right / left)
-        if constant and min(abs(ratio / constant - 1), abs(ratio * constant - 1)) < 1e-4:
-            return f"B = A * {right / left:.6g}"
-    return ""
+        factor = abs(ratio)
+        if constant and min(abs(factor / constant - 1), abs(factor * constant - 1)) < 1e-4:
+            return True
+    return False
+
+
+def scaling(cells: Cells, i: int, run: RecordedRun, tensor: int, alone: list[Cell]) -> int | None:
+    """Return the product or quotient with a constant on the way to a number of a run that explains
+    the factor between this number in both runs.
+    """
+    ratio = ratio_of(cells, (VALUE, i))
+    if not ratio or abs(ratio - 1) < 1e-4:
+        return None
+    paired = cells.pairs.operations if run is cells.a else cells.pairs.sources
+    makers = [run.maker(t) for kind, t in [*alone, (VALUE, tensor)] if kind == VALUE]
+    return next(
+        (
+            maker.id
+            for maker in makers
+            if maker is not None
+            and maker.id not in paired
+            and maker.name in SCALES
+            and scales(maker, ratio)
+        ),
+        None,
+    )
 
 
 def other_options(left: Operation | None, right: Operation | None) -> str:

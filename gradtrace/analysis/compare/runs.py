@@ -27,6 +27,8 @@ COPIES = function_table(
         )
     ),
 )
+UNSEEN = "a transform of torch.func"  # in a record's `left_out`
+SELECTIONS = ("index", "index_select", "getitem")
 LATER = 1 << 60  # the position of what nothing uses
 
 
@@ -223,6 +225,11 @@ class RecordedRun:
         return origin is not None and self.tensors[origin].is_parameter
 
     @cached_property
+    def has_unseen_gradients(self) -> bool:
+        """Whether a transform of torch.func computes gradients, which a record does not have."""
+        return any(UNSEEN in reason for reason in self.trace.left_out)
+
+    @cached_property
     def begin(self) -> int:
         """How many operations ran before the first pass."""
         return self.trace.passes[0].after if self.trace.passes else LATER
@@ -261,6 +268,19 @@ class RecordedRun:
     def is_load(self, tensor: int) -> bool:
         """Whether a version of a parameter was there before the first pass."""
         return self.tensors[tensor].is_parameter and self.position(tensor) < self.begin
+
+    def selected_from(self, tensor: int) -> int | None:
+        """Return the data of which views and indices selected a part, at least one; None if a tensor
+        is something else.
+        """
+        begin = tensor
+        while (maker := self.maker(tensor)) is not None:
+            if not is_view(maker) and maker.name not in SELECTIONS:
+                return None
+            tensor = maker.tensors[0]
+        record = self.tensors[tensor]
+        is_data = not record.requires_grad and not record.is_parameter
+        return tensor if is_data and tensor != begin else None
 
     def begin_at_copy(self, leaf: TensorRecord) -> None:
         """Let a leaf that was copied from another one, `weight.detach().clone().requires_grad_()`,

@@ -24,7 +24,7 @@ from gradtrace.analysis.compare.differences import (
     one_of_each_step,
     unrepeated,
 )
-from gradtrace.analysis.compare.distance import INFINITY
+from gradtrace.analysis.compare.distance import INFINITY, relative
 from gradtrace.analysis.compare.locations import (
     edit_of,
     first_edit,
@@ -58,7 +58,7 @@ from gradtrace.analysis.compare.reasons import (
     without_update,
 )
 from gradtrace.analysis.compare.relations import relation
-from gradtrace.analysis.compare.runs import LATER, RecordedRun, base_name
+from gradtrace.analysis.compare.runs import LATER, RecordedRun, base_name, key_of
 from gradtrace.analysis.compare.texts import TwoTexts, is_draw
 from gradtrace.annotations import Iterable, Iterator, NamedTuple
 from gradtrace.trace.record import Operation, PassRecord
@@ -367,11 +367,20 @@ class Search:
         return all(
             m is not None
             and not draws(self.a, operation)
+            and (
+                not self.cells.has_short_layers
+                or self.has_one_dtype(operation, self.b.operations[m])
+            )
             and (operation.name, operation.grad_fn)
             == (self.b.operations[m].name, self.b.operations[m].grad_fn)
             and constants(operation) == constants(self.b.operations[m])
             for operation, m in pairs
         )
+
+    def has_one_dtype(self, left: Operation, right: Operation) -> bool:
+        """Whether the results of two operations have one dtype."""
+        pairs = zip(left.outputs, right.outputs, strict=False)
+        return all(self.a.tensors[i].dtype == self.b.tensors[j].dtype for i, j in pairs)
 
     def adds(self, cell: Cell) -> bool:
         """Whether an operation with unequal inputs has another reason too: its options differ."""
@@ -554,6 +563,9 @@ class Search:
                 return located
             sides = place_of_gradient(cells, i, j)
         else:
+            rows = self.located_rows(i, j)
+            if rows is not None:
+                return rows
             sides = place_of_state(cells, i, j) or place_of(
                 cells, i, j, origin.only_a, origin.only_b
             )
@@ -561,6 +573,41 @@ class Search:
         is_step = word == UPDATE and None not in (sides[0][0], sides[1][0])
         describe = place_of_step if is_step else place
         return describe(self.a, *sides[0]), describe(self.b, *sides[1]), word, reason
+
+    def located_rows(self, i: int, j: int) -> Located | None:
+        """Return where the programs select other rows of equal data, which one operation reads in
+        both; None if they do not.
+        """
+        left = self.a.maker(i)
+        right = self.b.maker(j)
+        if left is None or right is None or base_name(left) != base_name(right):
+            return None
+        for x, y in zip(left.tensors, right.tensors, strict=False):
+            origins = self.a.selected_from(x), self.b.selected_from(y)
+            if None in origins or relative(self.a.tensors[x].value, self.b.tensors[y].value) in (
+                None,
+                0.0,
+                INFINITY,
+            ):
+                continue
+            if self.pairs.partner.get(origins[0] or 0) != origins[1]:
+                continue
+            places = [
+                place(run, t, run.tensors[t].operation) for run, t in ((self.a, x), (self.b, y))
+            ]
+            return places[0], places[1], INPUT, self.step_of_rows(x, right)
+        return None
+
+    def step_of_rows(self, x: int, reader: Operation) -> str:
+        """Return in which step of B an operation reads the rows that A reads here, in words."""
+        rows = key_of(self.a.tensors[x].value)
+        for operation in self.b.operations:
+            if base_name(operation) == base_name(reader) and any(
+                key_of(self.b.tensors[t].value) == rows for t in operation.tensors
+            ):
+                step = self.number(self.b.step_of_operation[operation.id])
+                return f"other rows of the data: B reads those of A in step {step}"
+        return "other rows of the data"
 
     def located_edit(self, origin: Origin, i: int, j: int) -> Located | None:
         """Return where operations changed a gradient after backward; None if they did not."""

@@ -146,3 +146,25 @@ def test_records_without_a_rank_are_not_taken_for_ranks(gt, refusal, here):
         assert gt("run", "a.py", "-o", name).exit_code == 0
     code, said = refusal("why", "a.gt", "b.gt")
     assert code == 2 and "not of several processes" in said and "gradtrace diff A B" in said
+
+
+FORGET_GATE = """\
+import torch
+torch.manual_seed(0)
+lstm = torch.nn.LSTM(3, 4)
+with torch.no_grad():
+    lstm.bias_ih_l0[4:8].fill_(1)
+opt = torch.optim.SGD(lstm.parameters(), lr=0.1)
+for _ in range(2):
+    loss = lstm(torch.ones(5, 2, 3))[0].pow(2).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_part_that_was_filled_hides_no_gradient(answer, here):
+    """An initialisation writes to a slice of a parameter before anything is computed with it."""
+    (here / "gates.py").write_text(FORGET_GATE)
+    text = answer("why", "gates.py", "lstm.bias_ih_l0", "--step", "1")
+    assert text.startswith("lstm.bias_ih_l0.grad is between ")

@@ -24,6 +24,9 @@ def place(run: RecordedRun, tensor: int | None, operation: int | None) -> Differ
     if tensor is None:
         return None
     label = run.label(tensor)
+    change = run.write_of(tensor)
+    if change is not None and change.span is not None:
+        return DifferencePlace(*at(run, change.span), "", change.how, label, tensor)
     tensor = run.parts.get(tensor, (tensor,))[0]
     module = label.rpartition(".")[0] if run.tensors[tensor].is_parameter else ""
     return DifferencePlace(*at(run, run.span(tensor)), module, "", label, tensor)

@@ -356,6 +356,17 @@ class RecordedRun:
         last = bisect_right(changes, self.position(version), key=lambda change: change.after) - 1
         return changes[last] if last >= 0 else None
 
+    def write_of(self, version: int) -> Change | None:
+        """Return the write in place that made a version of a tensor which no operation of the
+        record made: to `.data`, say; None for an update of an optimiser, and if none is known.
+        """
+        if self.tensors[version].operation is not None or self.before[version] is None:
+            return None
+        writes = self.writes.get(self.tensors[version].first, ())
+        position = self.position(version)
+        earlier = [change for change in writes if not change.of_grad and change.after <= position]
+        return earlier[-1] if earlier and earlier[-1].how != "step" else None
+
     def update_step(self, version: int) -> int:
         """Return the step of the update that made a version of a leaf."""
         change = self.update_of(version)

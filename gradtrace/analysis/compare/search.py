@@ -460,9 +460,12 @@ class Search:
         if word in (INPUT, PARAMETER, RANDOM):
             place_a, place_b, word, reason = self.drawn(place_a, place_b, word, reason)
         word, _, only = word.partition(" ")
+        step = self.order(cell)[0]
+        if word == FORWARD and "=" in reason:
+            step = self.first_step(place_a, place_b, step)
         return Difference(
             word,
-            self.number(self.order(cell)[0]),
+            self.number(step),
             with_origin(self.a, self.texts.a, place_a),
             with_origin(self.b, self.texts.b, place_b),
             min(max((gap for gap in gaps if gap is not None), default=0.0), INFINITY),
@@ -473,6 +476,24 @@ class Search:
             cell[0] == GRAD or cell[1] in self.a.holds,
             only,
         )
+
+    def first_step(
+        self, place_a: DifferencePlace | None, place_b: DifferencePlace | None, step: int
+    ) -> int:
+        """Return the first step in which two operations stand at these places, with the same
+        options: a difference may be within the tolerance there.
+        """
+        numbers = [None if p is None else p.operation for p in (place_a, place_b)]
+        if numbers[0] is None or numbers[1] is None:
+            return step
+        chosen = self.a.operations[numbers[0]], self.b.operations[numbers[1]]
+        steps = [
+            self.a.step_of_operation[n]
+            for n, m in self.pairs.operations.items()
+            if is_repeated(self.a.operations[n], chosen[0])
+            and is_repeated(self.b.operations[m], chosen[1])
+        ]
+        return min([step, *filter(lambda number: number > 0, steps)])
 
     def is_drawn_row(
         self, place_a: DifferencePlace | None, place_b: DifferencePlace | None
@@ -570,6 +591,16 @@ class Search:
                 cells, i, j, origin.only_a, origin.only_b
             )
         word, reason = reason_of(cells, (kind, i), sides)
+        if word.startswith(ONLY):
+            # what the other run does there with no operation of its record
+            name, run, alone = (
+                ("A", self.a, origin.only_a) if word[-1] == "B" else ("B", self.b, origin.only_b)
+            )
+            written = next((t for k, t in alone if k == VALUE and run.write_of(t)), None)
+            if written is not None:
+                word = FORWARD
+                reason = relation(*cells.values((kind, i)))
+                sides = ((written, None), sides[1]) if name == "A" else (sides[0], (written, None))
         is_step = word == UPDATE and None not in (sides[0][0], sides[1][0])
         describe = place_of_step if is_step else place
         return describe(self.a, *sides[0]), describe(self.b, *sides[1]), word, reason
@@ -693,6 +724,15 @@ class Search:
 
 def constants(operation: Operation) -> tuple[str, ...]:
     return tuple(sorted(operation.constants))
+
+
+def is_repeated(operation: Operation, other: Operation) -> bool:
+    """Whether one place of the program calls two operations with the same options."""
+    return (operation.name, operation.span, constants(operation)) == (
+        other.name,
+        other.span,
+        constants(other),
+    )
 
 
 def keeps_statistics(norm: Operation) -> bool:

@@ -1,0 +1,77 @@
+"""Pairs of another author, of which `diff` called equal ones different or named a consequence."""
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent / "programs"
+EQUAL = (
+    "fused_projections",
+    "convolution_by_unfold",
+    "causal_attention",
+    "attention_in_parts",
+    "bias_before_batch_norm",
+    "policy_gradient",
+)
+# what is not in gradtrace's own torch
+TORCH_ONLY = {"functional_call", "layer_in_bfloat16"}
+# a record of PyTorch at the level of these tests has statistics alone of its convolutions
+OWN_ONLY = {"bias_before_batch_norm"}
+# by pair: kind, what stands on the line of A and of B, and words of the reason
+PLANTED = {
+    "losses_not_divided": ("only", "/ 3", "square().mean()", "B = A * 3"),
+    "betas_of_one_optimiser": (
+        "update",
+        "od.step()",
+        'opts["d"].step()',
+        "betas=(0.5, 0.999) in A",
+    ),
+    "decay_of_an_average": ("forward", "mul_(0.95)", "lerp_", ""),
+    "layer_in_bfloat16": ("forward", "l1(emb(docs))", "self.hidden(bag)", "float32 in A, bfloat16"),
+    "earlier_draw": (
+        "random",
+        "torch.randn(9, 3)",
+        "randn_like",
+        "only B draws with torch.randn(2, 3)",
+    ),
+    "order_of_batches": ("input", "x[i:i + 4]", "inputs.split(4)", "B reads those of A in step 3"),
+    "sign_of_entropy": ("forward", "- 0.01 * dist.entropy()", "+ 0.01 * entropy", ""),
+}
+
+
+def texts(name):
+    return [(HERE / f"{name}_{side}.py").read_text() for side in "ab"]
+
+
+def engines(names):
+    return [
+        pytest.param(name, engine, id=f"{name}-{engine}")
+        for name in names
+        for engine in ("gradtrace", "torch")
+        if name not in (OWN_ONLY if engine == "torch" else TORCH_ONLY)
+    ]
+
+
+@pytest.mark.parametrize(("name", "engine"), engines(EQUAL))
+def test_a_rewrite_is_equal(verdict, name, engine):
+    code, found = verdict(engine, *texts(name))
+    assert (code, found["verdict"], found["first"]) == (0, "equal", None)
+    assert found["complete"]
+    assert not any("not compared" in note for note in found["notes"])
+
+
+def test_gradients_of_a_transform_are_not_missing(verdict):
+    code, found = verdict("torch", *texts("functional_call"))
+    assert (code, found["verdict"], found["complete"]) == (0, "equal", False)
+
+
+@pytest.mark.parametrize(("name", "engine"), engines(PLANTED))
+def test_a_difference_is_placed(verdict, name, engine):
+    kind, *lines, words = PLANTED[name]
+    both = texts(name)
+    code, found = verdict(engine, *both)
+    first = found["first"]
+    assert (code, first["kind"], found["others"]) == (1, kind, [])
+    for side, text, wanted in zip("ab", both, lines, strict=True):
+        assert wanted in text.splitlines()[first[side]["line"] - 1]
+    assert words in first["reason"]

@@ -4,7 +4,7 @@
 answered about it in `model.json`: {command: stdout}, but for `stats`, where the update of a bias that starts at 0 was
 "inf" then, and what shows gradients (`eval`, `graph`), which the trace for pictures had of the first step alone. `diff`
 counted two states of BatchNorm before its first call, which are not compared any more. The output of a flat picture had
-the shape `cds` then.
+the shape `cds` then, and pictures did not count parameters.
 """
 
 import json

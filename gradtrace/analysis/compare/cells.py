@@ -11,10 +11,11 @@ from math import prod
 
 from gradtrace.analysis.compare.align import Alignment
 from gradtrace.analysis.compare.distance import INFINITY, least, relative
-from gradtrace.analysis.compare.runs import RecordedRun
+from gradtrace.analysis.compare.runs import RecordedRun, is_product
 from gradtrace.analysis.compare.tolerance import ROUNDING, Tolerance, base_of
 from gradtrace.annotations import Any
 from gradtrace.engine.data.lazy import np
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.trace.array_summary import norm_of
 from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import Operation, Value
@@ -30,8 +31,7 @@ UPDATED = (
 )
 CANCELLED = 64.0  # roundings of its terms, at most, that a sum is if they cancel
 AMPLIFIED = 3000.0  # how much an update may amplify a difference of gradients
-PRODUCTS = frozenset({"linear", "matmul", "conv1d", "conv2d", "conv3d", "bmm"})
-SCALED = frozenset({"neg", "mul", "div"})
+SCALED = function_table("analysis.compare.cells.SCALED", frozenset({"neg", "mul", "div"}))
 LINEAR = frozenset({"contraction", "reduction"})
 ADDED = frozenset({"add", "sub", "add_", "sub_", "linear", "addmm", "rsub"})
 
@@ -445,15 +445,6 @@ def casts_parameter(run: RecordedRun) -> bool:
         for o in operation.outputs
         if o in run.live
     )
-
-
-def is_product(operation: Operation | None) -> bool:
-    """Whether an operation multiplies matrices, as autocast makes them all do in a short type."""
-    if operation is None:
-        return False
-    record = record_of(operation.name)
-    is_contraction = record is not None and record.kind == "contraction"
-    return is_contraction or operation.name in PRODUCTS
 
 
 def elements(value: Value | None) -> Any:

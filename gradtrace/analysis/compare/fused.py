@@ -9,13 +9,12 @@ any parameter.
 from __future__ import annotations
 
 from gradtrace.analysis.compare.distance import turned
-from gradtrace.analysis.compare.runs import RecordedRun, is_view
+from gradtrace.analysis.compare.runs import RecordedRun, is_product, is_view
 from gradtrace.annotations import Sequence
 from gradtrace.engine.data.lazy import np
 from gradtrace.trace.record import Value
 
 MOST = 64  # pieces of a parameter
-PRODUCTS = ("mm", "bmm", "matmul")
 NAMED = 3  # pieces, in the name of what they make together
 
 
@@ -50,7 +49,7 @@ def bias_of(run: RecordedRun, weight: int) -> int | None:
             bias = next((i for i in origins if i is not None and is_bias(run, i)), None)
             if bias is not None:
                 return bias
-            if is_view(operation) or operation.name in PRODUCTS:
+            if is_view(operation) or is_product(operation):
                 waiting += operation.outputs[:1]
     return None
 

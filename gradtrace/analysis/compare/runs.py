@@ -17,7 +17,7 @@ from gradtrace.trace.operands import record_of
 from gradtrace.trace.record import BackwardStep, Change, Operation, Span, TensorRecord, Trace, Value
 from gradtrace.trace.sketches import bits_of
 
-# what gives the same elements and is no view by its record
+# what gives the same elements, though its record does not say that it is a view
 COPIES = function_table(
     "analysis.compare.runs.COPIES",
     frozenset(
@@ -28,6 +28,10 @@ COPIES = function_table(
     ),
 )
 UNSEEN = "a transform of torch.func"  # in a record's `left_out`
+# products of matrices that PyTorch runs in one piece
+PRODUCTS = function_table(
+    "analysis.compare.runs.PRODUCTS", frozenset(words("linear matmul conv1d conv2d conv3d bmm"))
+)
 SELECTIONS = ("index", "index_select", "getitem")
 LATER = 1 << 60  # the position of what nothing uses
 
@@ -456,6 +460,15 @@ def key_of(value: Value | None) -> object:
 def is_view(operation: Operation) -> bool:
     record = record_of(operation.name)
     return operation.name in COPIES or (record is not None and record.kind == "view")
+
+
+def is_product(operation: Operation | None) -> bool:
+    """Whether an operation multiplies matrices, as autocast makes them all do in a short type."""
+    if operation is None:
+        return False
+    record = record_of(operation.name)
+    is_contraction = record is not None and record.kind == "contraction"
+    return is_contraction or operation.name in PRODUCTS
 
 
 def base_name(operation: Operation) -> str:

@@ -1,18 +1,19 @@
 """The file of a flight log: the numbers of the last training steps, in a ring of rows of bounded
 size.
 
-    the header twice, each GTLOG 2, a line break, and a line padded with spaces to HEADER bytes: the CRC-32 of a
-        JSON object in 8 hexadecimal digits, and it: {"schema", "version", "rows", "columns", "start"}, of several
-        processes also "rank" and "shares"; the first row begins at "start"
+    the header twice: GTLOG 2, a line break, and a line padded with spaces to HEADER bytes, which has
+        the CRC-32 of a JSON object in 8 hexadecimal digits and the object: {"schema", "version",
+        "rows", "columns", "start"}, of several processes also "rank" and "shares"; the first row
+        begins at the byte "start"
     `rows` slots of float64, little-endian: step, the columns, and the CRC-32 of these bytes
 
 Step s, counted from 1, is in slot (s - 1) % rows, so a file never grows beyond its first bound. A
 row is written in one call; one that was cut off or damaged does not have its checksum, and is left
 out by the reader. Files of version 1 have one header without a checksum, and the step again in
-place of a row's. The first column is the time of the step in seconds since 1970: rows with a later step
-than the last written one are of a run that was taken up again from an earlier checkpoint, and are
-left out too. A number that was not noted is the NaN with the bits of NOT_NOTED, as R marks missing
-values; any other NaN was computed.
+place of a row's. The first column is the time of the step in seconds since 1970: rows with a later
+step than the last written one are of a run that was taken up again from an earlier checkpoint, and
+are left out too. A number that was not noted is the NaN with the bits of NOT_NOTED, as R marks
+missing values; any other NaN was computed.
 """
 
 from __future__ import annotations

@@ -195,8 +195,8 @@ def reason_lines(difference: Difference) -> Iterator[str]:
 def how_far(difference: Difference) -> str:
     """Return how far apart the values of a difference are, in words."""
     if difference.values is not None and None in difference.values:
-        known, other = ("A", "B") if difference.values[1] is None else ("B", "A")
-        return f"{known} has a gradient, {other} has none"
+        holder, lacking = ("A", "B") if difference.values[1] is None else ("B", "A")
+        return f"{holder} has a gradient, {lacking} has none"
     assert difference.relative is not None
     return f"the relative difference is {amount(difference.relative)}"
 

@@ -54,10 +54,8 @@ def sentences(summary: ModelSummary) -> Iterator[str]:
     of = f" of an input {summary.input}" if summary.input else ""
     outputs = summary.output_bytes
     layers = f"; outputs of the layers take {bytes_text(outputs)}" if outputs else ""
-    yield (
-        f"{numbers.count(summary.multiplications) or 0} multiply-accumulates in the forward passes{place}"
-        f"{of}{layers}."
-    )
+    multiplications = numbers.count(summary.multiplications) or 0
+    yield (f"{multiplications} multiply-accumulates in the forward passes{place}{of}{layers}.")
 
 
 def summary_data(summary: ModelSummary, format: str) -> str:

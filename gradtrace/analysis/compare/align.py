@@ -209,7 +209,7 @@ class Alignment:
 
     def pair_biases(self, run: RecordedRun, pieces: list[int | None], whole: int | None) -> None:
         """Pair the biases in several pieces that belong to a weight in several pieces."""
-        other, paired, its = (
+        opposite, paired, its = (
             (self.b, self.partner, self.source)
             if run is self.a
             else (self.a, self.source, self.partner)
@@ -218,7 +218,7 @@ class Alignment:
         if whole is None or whole in its or len(held) < len(pieces):
             return
         joined = concatenated([run.tensors[i].value for i in held], 0, False)
-        if is_equal(joined, other.tensors[whole].value):
+        if is_equal(joined, opposite.tensors[whole].value):
             fused = fuse(run, held, 0, False)
             self.pair(*((fused, whole) if run is self.a else (whole, fused)))
 

@@ -285,8 +285,8 @@ class Cells:
             self.gap((VALUE, t)) or 0.0 for t in operation.tensors if not self.bad((VALUE, t))
         ]
         rounding = max(allowed, 2 * max(inherited, default=0.0))
-        other = self.b.maker(self.pairs.partner[i])
-        added = max(terms(self.a, operation), 0.0 if other is None else terms(self.b, other))
+        maker_b = self.b.maker(self.pairs.partner[i])
+        added = max(terms(self.a, operation), 0.0 if maker_b is None else terms(self.b, maker_b))
         return rounding * added
 
     def update_differs(self, i: int, gap: float) -> bool:

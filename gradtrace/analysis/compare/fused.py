@@ -21,8 +21,8 @@ NAMED = 3  # pieces, in the name of what they make together
 def pieces_of(
     whole: Value | None, run: RecordedRun, parameters: Sequence[int]
 ) -> tuple[list[int], int, bool]:
-    """Return the parameters that make a value if they are concatenated, the dim, and whether each is
-    transposed for that; no parameters if none do.
+    """Return the parameters that make a value if they are concatenated, the dim, and whether each
+    is transposed for that; no parameters if none do.
     """
     if whole is None or not whole.is_whole or not whole.shape or is_constant(whole):
         return [], 0, False

@@ -274,8 +274,8 @@ class RecordedRun:
         return self.tensors[tensor].is_parameter and self.position(tensor) < self.begin
 
     def selected_from(self, tensor: int) -> int | None:
-        """Return the data of which views and indices selected a part, at least one; None if a tensor
-        is something else.
+        """Return the data of which views and indices selected a part, at least one; None if a
+        tensor is something else.
         """
         begin = tensor
         while (maker := self.maker(tensor)) is not None:

@@ -726,12 +726,12 @@ def constants(operation: Operation) -> tuple[str, ...]:
     return tuple(sorted(operation.constants))
 
 
-def is_repeated(operation: Operation, other: Operation) -> bool:
+def is_repeated(operation: Operation, twin: Operation) -> bool:
     """Whether one place of the program calls two operations with the same options."""
     return (operation.name, operation.span, constants(operation)) == (
-        other.name,
-        other.span,
-        constants(other),
+        twin.name,
+        twin.span,
+        constants(twin),
     )
 
 

@@ -153,14 +153,14 @@ class TwoTexts:
         return f"only {name} draws with {text} (line {line})"
 
 
-def is_twin(text: str, other: str, equal: bool) -> bool:
+def is_twin(text: str, twin: str, equal: bool) -> bool:
     """Whether two calls are of one text, or may otherwise draw the same numbers: by functions of
     one distribution, and not with other numbers as sizes.
     """
     if equal:
-        return text == other
-    sizes = is_constant(text) and is_constant(other)
-    return not sizes and distribution_of(text) == distribution_of(other)
+        return text == twin
+    sizes = is_constant(text) and is_constant(twin)
+    return not sizes and distribution_of(text) == distribution_of(twin)
 
 
 def distribution_of(text: str) -> str:

@@ -27,6 +27,7 @@ from gradtrace.torch.comparing import RunComparison, compare
 from gradtrace.torch.functions import FirstCall, checks
 from gradtrace.torch.patches import Patches, active
 from gradtrace.torch.recorder import Recorder
+from gradtrace.torch.termination import Termination
 from gradtrace.trace.record import TensorRecord, Trace
 
 T = TypeVar("T")
@@ -70,6 +71,7 @@ class record:
         self.like = like
         self._recorder: Recorder | None = None
         self._patches: Patches | None = None  # while the block runs
+        self._termination = Termination()
         self._ending: Ending | None = None
         self._trace: Trace | None = None
         self._frame: Any = None
@@ -118,6 +120,7 @@ class record:
             self._recorder.frame_id = id(self._frame)
             self._patches = Patches(self._recorder)
             self._patches.install()
+            self._termination.__enter__()
             private.put_lowest(self._recorder)
             if self._recorder.precision is not None:
                 self._recorder.precision.__enter__()
@@ -175,6 +178,7 @@ class record:
                 self._patches.rec.precision.leave()
             private.remove_mode(self._patches.rec)
             self._patches.remove()
+            self._termination.__exit__()
             self._patches = None
 
     def __del__(self) -> None:

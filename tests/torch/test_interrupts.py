@@ -3,10 +3,13 @@
 import gc
 import io
 import linecache
+import os
 import random
 import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +18,7 @@ import gradtrace.torch as gt  # noqa: E402
 from gradtrace.torch import capsule_asked, guard_call, guard_capsule, patches, private, recording  # noqa: E402
 from gradtrace.torch.recorder import Recorder  # noqa: E402
 
+ROOT = Path(__file__).parents[2]
 PARTS = {recording.__file__, patches.__file__, private.__file__}
 WITHOUT = "with private.without_torch_function()"
 
@@ -286,3 +290,38 @@ def test_what_the_program_itself_replaces_meanwhile_stays(monkeypatch, owner, na
     assert len(again.trace().passes) == 1
     assert not again.trace().left_out
     assert getattr(owner, name) is own
+
+
+TERMINATED = """\
+import signal, sys, time
+import torch
+import gradtrace.torch as gt
+w = torch.ones(3, requires_grad=True)
+try:
+    with gt.record() as r:
+        w.square().sum().backward()
+        print("recorded", flush=True)
+        time.sleep(60)
+finally:
+    print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+    r.save("step.gt")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launched", [True, False])
+def test_a_process_of_torchrun_that_is_terminated_saves_its_record(tmp_path, launched):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment |= {"LOCAL_RANK": "1"} if launched else {}
+    process = subprocess.Popen(
+        [sys.executable, "-c", TERMINATED],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "recorded\n"
+    process.terminate()
+    rest, _ = process.communicate(timeout=60)
+    assert (rest, process.returncode) == (("True\n", 143) if launched else ("", -15))
+    assert (tmp_path / "step.gt").exists() is launched

@@ -45,8 +45,9 @@ STEP = "name a function step(model, batch) that calls backward: --step-function 
 
 class Replay(NamedTuple):
     """A step that was run again: its recording, whether the bits of the loss (None if one of the
-    two has no loss) and of all gradients are those of the capsule, remarks, and what made the first
-    value that is not finite ("" if all are finite).
+    two has no loss) and of all gradients are those of the capsule, remarks, what made the first
+    value that is not finite ("" if all are finite), and the sample that stands out by its size if
+    all are ("" if none does).
     """
 
     recorded: record
@@ -54,6 +55,7 @@ class Replay(NamedTuple):
     same_gradients: bool
     notes: list[str]
     answer: str = ""
+    large: str = ""
 
     def text(self) -> str:
         """Return all of it as text."""
@@ -64,7 +66,7 @@ class Replay(NamedTuple):
             *(
                 ["", self.answer.rstrip()]
                 if self.answer
-                else ["all values of this step are finite"]
+                else filter(None, ["all values of this step are finite", self.large])
             ),
         ]
         return "\n".join(lines) + "\n"
@@ -162,9 +164,9 @@ def compared(
     bad = not all_finite([*losses_of(result), *gradients_of(module)])
     answer = answer_of(recorded, losses_of(result)) + samples_of(recorded, watch) if bad else ""
     scaled = [SCALED] if document["scalers"] and not same_gradients else []
-    return Replay(
-        recorded, same_loss, same_gradients, [*notes, *remarks(document), *scaled], answer
-    )
+    notes = [*notes, *remarks(document), *scaled]
+    large = "" if bad else watch.large_text()
+    return Replay(recorded, same_loss, same_gradients, notes, answer, large)
 
 
 def gradients_of(module: Any) -> list[Any]:

@@ -4,6 +4,7 @@ statistics.
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from gradtrace.torch.recording import record
 
 CHUNK = 1 << 22  # elements that are looked at together
 MOST = 50  # tensors with infinities
+LARGE = 20.0  # times the median: a sample that stands out
+FEWEST = 4  # samples of which one can stand out
 
 
 class BadSamples(NamedTuple):
@@ -24,10 +27,19 @@ class BadSamples(NamedTuple):
     samples: list[int]
 
 
+class LargeSample(NamedTuple):
+    """A sample that is much larger than the others of a tensor: its norm over their median."""
+
+    tensor: Any
+    entry: int | None  # the tensor's place in the record; None for one of the batch
+    sample: int
+    times: float
+
+
 class SampleWatch(TorchFunctionMode):
     """Looks at the results of functions in a recording, of those that are computed from the batch
     and have its size, until the first that has NaN. Of infinities only the end of the step shows
-    whether they are an error.
+    whether they are an error. `large` is the first sample that stands out by its size.
     """
 
     def __init__(self, recorded: record, batch: Any) -> None:
@@ -39,6 +51,7 @@ class SampleWatch(TorchFunctionMode):
         self.first: Any = None  # the tensor of the batch that is not finite
         self.bad_samples: list[BadSamples] = []
         self.is_done = False
+        self.large: LargeSample | None = None
 
     def __enter__(self) -> SampleWatch:
         with private.unseen(), torch.no_grad():
@@ -50,6 +63,8 @@ class SampleWatch(TorchFunctionMode):
                 ),
                 None,
             )
+            for tensor in self.batch:
+                self.look_for_large(tensor, None)
         self.is_done = self.first is not None
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
@@ -66,7 +81,10 @@ class SampleWatch(TorchFunctionMode):
             return
         for tensor in flat(result):
             self.derived[id(tensor)] = weakref.ref(tensor)
-            if not tensor.dim() or tensor.shape[0] not in self.sizes or not is_candidate(tensor):
+            if not tensor.dim() or tensor.shape[0] not in self.sizes:
+                continue
+            self.look_for_large(tensor, self.entry_of(tensor))
+            if not is_candidate(tensor):
                 continue
             rows = bad_rows(tensor)
             if rows:
@@ -80,10 +98,41 @@ class SampleWatch(TorchFunctionMode):
         return reference is not None and reference() is tensor
 
     def note(self, tensor: Any, rows: list[int]) -> None:
+        entry = self.entry_of(tensor)
+        if entry is not None:
+            self.bad_samples.append(BadSamples(entry, rows))
+
+    def entry_of(self, tensor: Any) -> int | None:
         recorder = self.recorded._recorder
         identity = None if recorder is None else recorder.find(tensor)
-        if identity is not None:
-            self.bad_samples.append(BadSamples(identity.last.id, rows))
+        return None if identity is None else identity.last.id
+
+    def look_for_large(self, tensor: Any, entry: int | None) -> None:
+        if self.large is None and has_rows(tensor):
+            sample, times = largest_row(tensor)
+            if times > LARGE:
+                self.large = LargeSample(tensor, entry, sample, times)
+
+    def large_text(self) -> str:
+        """Name the sample that stands out by its size, when the recording has ended; "" if none
+        does.
+        """
+        if self.large is None:
+            return ""
+        trace = self.recorded.trace()
+        entry = self.large.entry
+        if entry is None:
+            pair = self.recorded._ids.get(id(self.large.tensor))
+            entry = pair[1] if pair is not None and pair[0]() is self.large.tensor else None
+        where = "the batch"
+        if entry is not None:
+            record = trace.tensors[entry]
+            line = "" if record.span is None else f" (line {record.span.line})"
+            where = record.label.partition(" #")[0] + line
+        return (
+            f"sample {self.large.sample} of {where} is {self.large.times:.3g} times as large as the "
+            "samples' median"
+        )
 
     def entries(self) -> list[int]:
         """Return the places in the record of the tensors of the batch."""
@@ -125,6 +174,23 @@ def is_candidate(tensor: Any) -> bool:
     if not tensor.is_floating_point() or tensor.numel() <= SMALL:
         return False
     return type(tensor) is torch.Tensor and tensor.layout is torch.strided and not tensor.is_meta
+
+
+def has_rows(tensor: Any) -> bool:
+    """Whether the sizes of a tensor's samples can be compared."""
+    is_plain = type(tensor) is torch.Tensor and tensor.layout is torch.strided
+    is_number = is_plain and tensor.is_floating_point() and not tensor.is_meta
+    return is_number and len(tensor) >= FEWEST and tensor.numel() > 0
+
+
+def largest_row(tensor: Any) -> tuple[int, float]:
+    """Return the number of the largest sample, and its norm over the median of all samples' norms;
+    0.0 if that is not finite.
+    """
+    norms = tensor.detach().reshape(len(tensor), -1).float().norm(dim=1)
+    largest = int(norms.argmax())
+    times = float(norms[largest] / norms.median())
+    return largest, times if math.isfinite(times) else 0.0
 
 
 def bad_rows(tensor: Any) -> list[int]:

@@ -727,3 +727,26 @@ def test_the_only_rank_has_its_own_gradients(tmp_path):
     subprocess.run([sys.executable, "-c", ONE_PROCESS], cwd=tmp_path, check=True, timeout=120)
     (path,) = tmp_path.glob("*.gtc")
     assert gt.replay(path, squares, torch.nn.Linear(3, 2))[1:4] == (True, True, [])
+
+
+@pytest.mark.parametrize("place", ["input", "target", "none"])
+def test_a_sample_that_stands_out_is_named_where_all_is_finite(tmp_path, place):
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 1)
+    x, y = torch.randn(16, 4), torch.randn(16, 1)
+    if place == "input":
+        x[5] *= 1000
+    if place == "target":
+        y[3] = 1000.0
+
+    def step(net, batch):
+        loss = (net(batch[0]) - batch[1]).square().mean()
+        loss.backward()
+        return loss
+
+    gt.capsule(tmp_path / "spike.gtc", step, model, (x, y))
+    text = gt.replay(tmp_path / "spike.gtc", step, torch.nn.Linear(4, 1)).text()
+    assert "all values of this step are finite" in text
+    sample = {"input": "sample 5 of batch[0] is ", "target": "sample 3 of batch[1] is "}
+    assert sample.get(place, "") in text
+    assert ("sample" in text) is (place != "none")

@@ -26,8 +26,11 @@ KEEPING = function_table(
         "embedding",
         "flatten",
         "linear",
+        "take_along_dim",
     ),
 )
+# They keep the rows unless they choose among them.
+GATHERING = function_table("analysis.rows.GATHERING", ("gather", "take_along_dim", "index_select"))
 # They share a kind with others that keep the order, and may take the first operand's rows as the
 # columns.
 MIXING = function_table("analysis.rows.MIXING", ("addbmm", "addmm", "einsum", "outer", "tensordot"))
@@ -112,4 +115,7 @@ def keeps(facts: Facts, operation: Operation, operand: int, result: int) -> bool
         return len(before) == len(after)
     if operation.name in ("embedding", "flatten"):
         return True
+    if operation.name in GATHERING:
+        dim = operation.option("dim") or next(iter(operation.constants), "0")
+        return len(before) == len(after) and dim not in ("0", str(-len(before)))
     return (kind in OF_FIRST or record is None) and (len(before) > 1 or kind == "loss")

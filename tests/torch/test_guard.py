@@ -773,3 +773,23 @@ def test_a_sample_is_named_by_the_whole_text_of_what_it_is_in(size):
         f"sample 5 of model(x[:, range(size)[0] :]) * 1e30, of {size}, is not finite"
         in told.getvalue()
     )
+
+
+@pytest.mark.parametrize("pick", ["gather", "take_along_dim"])
+def test_a_sample_is_named_behind_what_picks_a_column(capsys, pick):
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 3)
+    y = torch.tensor([[0], [1], [2], [0], [1], [2]])
+
+    @gt.guard
+    def step(x):
+        p = model(x)
+        picked = p.gather(1, y) if pick == "gather" else torch.take_along_dim(p, y, 1)
+        loss = (picked + 10).sqrt().mean()
+        loss.backward()
+        return loss
+
+    x = torch.randn(6, 4)
+    x[5] = -1000 * model.weight.detach()[2]
+    step(x)
+    assert "sample 5 of " in capsys.readouterr().err

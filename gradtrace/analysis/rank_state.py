@@ -163,10 +163,11 @@ def lost_peer(facts: Facts, failure: Failure) -> Cause | None:
     if rank is None:
         return None
     late = "timed out" in failure.message.lower()
+    peer = f"rank {1 - rank}" if facts.trace.processes == 2 else "another process"
     waited = (
-        "another process did not answer in time"
+        f"{peer} did not answer in time"
         if late
-        else "another process closed the connection, as it does when it ends"
+        else f"{peer} closed the connection, as it does when it ends"
     )
     return Cause(
         "lost peer",

@@ -35,10 +35,18 @@ from gradtrace.analysis.unused import (
 from gradtrace.analysis.words import folded, named_ranks
 from gradtrace.annotations import Iterable, Iterator, Mapping, NamedTuple, Sequence
 from gradtrace.engine.data.lazy import np
+from gradtrace.engine.operators.tables import function_table
 from gradtrace.errors import UsageError
+from gradtrace.lazy_names import words
 from gradtrace.trace.record import PIPELINE, TENSOR_PARALLEL, Shard, TensorRecord, Trace, Value
 
 Ranks = Mapping[int, Facts]
+SELECTING = {
+    *("index", "slice"),
+    *function_table(
+        "analysis.ranks.SELECTING", words("index_select select narrow split chunk unbind")
+    ),
+}
 
 
 def across(traces: Sequence[Trace]) -> list[Cause]:
@@ -316,33 +324,34 @@ def first_read(facts: Facts) -> dict[str, Value]:
 
 
 def batches(facts: Facts) -> dict[tuple[str, int, int], TensorRecord]:
-    """Return the data of floats that forwards read, by the place that reads it first and how often
-    it did before.
+    """Return the data that forwards read, by the place that reads it first and how often it did
+    before. Of data from which an operation selects rows, it is these.
     """
     tensors: dict[tuple[str, int, int], TensorRecord] = {}
     count: Counter[tuple[str, int]] = Counter()
     seen: set[int] = set()
+    selected: set[int] = set()
     for operation in facts.operations:
-        for t in map(facts.tensors.__getitem__, operation.tensors):
-            is_data = (
-                t.operation is None
-                and not t.requires_grad
-                and not t.is_parameter
-                and len(t.shape) > 1
-            )
-            if (
-                not is_data
-                or t.id in seen
-                or operation.span is None
-                or t.value is None
-                or not t.value.is_float
-            ):
+        read = [facts.tensors[i] for i in operation.tensors]
+        if operation.name in SELECTING and all(is_data(t) or t.id in selected for t in read[:1]):
+            selected.update(operation.outputs)
+            continue
+        for t in read:
+            if t.id in seen or not (is_data(t) or t.id in selected):
+                continue
+            if operation.span is None or t.value is None or len(t.shape) < 2:
                 continue
             seen.add(t.id)
             place = operation.span.file, operation.span.line
             count[place] += 1
             tensors[*place, count[place]] = t
     return tensors
+
+
+def is_data(t: TensorRecord) -> bool:
+    """Whether a tensor is numbers of the program that are not trained: no flags."""
+    is_leaf = t.operation is None and not t.requires_grad and not t.is_parameter
+    return is_leaf and t.dtype != "bool"
 
 
 def differing(held: Mapping[int, Mapping[str, Value]]) -> Iterator[str]:

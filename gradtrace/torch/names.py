@@ -12,7 +12,7 @@ from gradtrace.torch import private, sharded
 from gradtrace.torch.iterations import is_own
 from gradtrace.torch.patches import EAGER
 from gradtrace.trace.events import Entry
-from gradtrace.trace.names import Library, Names
+from gradtrace.trace.names import Library, Names, modules_below
 from gradtrace.trace.record import BufferRecord
 
 if TYPE_CHECKING:
@@ -103,17 +103,23 @@ def note_buffers(rec: Recorder, modules: list[tuple[str, Any]]) -> None:
         return
     data_parallel = torch.nn.parallel.DistributedDataParallel
     senders = [
-        path
-        for path, module in modules
+        module
+        for _, module in modules
         if isinstance(module, data_parallel) and module.broadcast_buffers
     ]
+    # a model also has the path that a variable gives it without its DistributedDataParallel
+    sent = {
+        id(tensor)
+        for sender in senders
+        for _, part in modules_below("", sender, set())
+        for tensor in (private.buffers_of(part) or {}).values()
+    }
     seen = {buffer.tensor for buffer in rec.buffers}
     for path, own in buffers:
-        is_sent = any(path.startswith(f"{sender}.") for sender in senders)
         for key, tensor in own.items():
             entry = None if tensor is None else rec.known_entry(tensor)
             if entry is not None and entry.id not in seen:
-                rec.buffers.append(BufferRecord(f"{path}.{key}", entry.id, is_sent))
+                rec.buffers.append(BufferRecord(f"{path}.{key}", entry.id, id(tensor) in sent))
 
 
 def give(rec: Recorder, name: str, tensor: Any) -> None:

@@ -74,6 +74,21 @@ with gt.record() as r:
 r.save("step.gt")
 dist.destroy_process_group()
 """
+TOKENS = """net = nn.Sequential(nn.Embedding(20, 4), nn.BatchNorm1d(6), nn.Flatten(), nn.Linear(24, 3))
+model = nn.parallel.DistributedDataParallel(net)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+tokens = torch.randint(0, 20, (40, 6))
+with gt.record() as r:
+    for step in range(3):
+        order = torch.randperm(40, generator=torch.Generator().manual_seed(step))
+        batch = tokens[order{share}]
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(batch), batch[:, 0] % 3)
+        loss.backward()
+        optimizer.step()
+r.save("step.gt")
+dist.destroy_process_group()
+"""
 # the rest of the program, what differs in it, what the answer says
 PROGRAMS = {
     "a layer that no rank uses": (
@@ -123,6 +138,16 @@ PROGRAMS = {
             "parameters of model.body, model.extra and model.head differ between {all} before the first step",
             "model = Net() model.body.weight is a leaf",
         ),
+    ),
+    "the same tokens": (
+        TOKENS,
+        {"share": ""},
+        ("The batches of {all} are the same: batch on line",),
+    ),
+    "a share of the tokens": (
+        TOKENS,
+        {"share": "[rank :: dist.get_world_size()]"},
+        ("Nothing is wrong that gradtrace can see: {ranks} ranks, 3 steps on each.",),
     ),
     "nothing wrong": (
         DDP,

@@ -64,7 +64,9 @@ def changes(ledger: Ledger) -> Iterator[str]:
             f"{text}{ledger.facts.at_line(place_of(ledger.facts, write))}"
             for text, write in list(others.items())[:2]
         ]
-        kinds = " and ".join(trace.optimisers[number].kind for number in numbers)
+        names = [trace.optimisers[number].kind for number in numbers]
+        is_one = len(names) > 1 and len(set(names)) == 1
+        kinds = f"{len(names)} {names[0]} optimisers" if is_one else " and ".join(names)
         key = kinds, " and ".join(calls) or "nothing else", bool(moved)
         counts.setdefault(key, []).append((len(moved), len(entries)))
     for (kind, besides, _), pairs in counts.items():
@@ -167,7 +169,10 @@ def gradients(ledger: Ledger, trained: list[TensorRecord]) -> str:
     elif ledger.trained and not any(entry.stale for entry in entries):
         used = f", {'each ' * (len(trained) > 1)}used once"
     if len(trained) > 1:
-        return f"all {len(trained)} parameters have gradients{between}{used}"
+        # others have gradients too, which no optimiser uses
+        loose = any(e.gradients and not e.holders for e in ledger.parameters.values())
+        of = " in optimisers" if loose and ledger.facts.optimised else ""
+        return f"all {len(trained)} parameters{of} have gradients{between}{used}"
     return f"the parameter has a gradient{used}"
 
 

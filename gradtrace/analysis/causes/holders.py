@@ -25,7 +25,7 @@ def not_held(facts: Facts) -> Cause | None:
         for entry in ledger_of(facts).parameters.values()
         if entry.gradients and not (entry.holders or entry.updates or entry.writes)
     ]
-    loose = [leaf for leaf in loose if leaf not in roots]
+    loose = [leaf for leaf in loose if leaf not in roots and not is_cut_off(facts, leaf)]
     if stepping is None or not loose:
         return None
     asked = (
@@ -40,6 +40,16 @@ def not_held(facts: Facts) -> Cause | None:
     causes = (ask(facts, loose, stepping) for ask in asked)
     cause = next(filter(None, causes), None)
     return cause and cause._replace(tensors=frozenset(loose).union(cause.tensors or ()))
+
+
+def is_cut_off(facts: Facts, leaf: int) -> bool:
+    """Whether a leaf was made from a result of what is trained: `nn.Parameter(layer(x))`. Then the
+    cut is what is wrong.
+    """
+    cut = facts.flow.cut_before(leaf)
+    if cut is None or facts.tensors[cut.tensor].operation is None:
+        return False
+    return not facts.flow.before([cut.tensor]).isdisjoint(facts.optimised)
 
 
 def never_change(facts: Facts, leaves: list[int]) -> str:
@@ -280,11 +290,7 @@ def left_out(facts: Facts, loose: list[int], optimiser: OptimiserRecord) -> Caus
     if not mine or len(mine) > max(len(held), len(mine) * (not held)) or optimiser.steps < 2:
         return None
     names = folded([named(facts, i) for i in mine], "parameters")
-    own = (
-        f"{len(held)} others"
-        if held
-        else f"{optimiser.held} tensors, none of which gets a gradient"
-    )
+    own = f"{optimiser.held} tensors" + ("" if held else ", none of which gets a gradient")
     first = named(facts, mine[0])
     evidence = [facts.at(f"this optimiser holds {own}, and not {first}", optimiser.span)]
     span = facts.tensors[facts.tensors[mine[0]].first].span or facts.begun.get(mine[0])

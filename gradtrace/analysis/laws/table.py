@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.laws import (
     draws,
+    elements,
     losses,
     masks,
     modules,
@@ -56,6 +57,16 @@ LAWS = (
         used_gradients.for_parameters,
         {"gradients of a sampler": "a step also uses gradients of passes for an input"},
     ),
+    Law(elements.rows_add_up, {"rows lost": "an assignment that adds rows of equal indices"}),
+    Law(
+        elements.extremes_unmasked,
+        {"masked extreme": "a minimum of the zeros that a mask leaves"},
+    ),
+    Law(
+        elements.divergences_in_range,
+        {"logarithms as target": "log-probabilities as the target of kl_div"},
+    ),
+    Law(elements.sequences_fit, {"frames missing": "ctc_loss of too few frames, made 0"}),
     Law(modules.hooks_once, {"hook twice": "a hook is registered again in each step"}),
     Law(
         modules.schedules_follow,
@@ -122,6 +133,8 @@ LAWS = (
         {"rewarded size": "a penalty of parameters that is subtracted"},
         True,
     ),
+    Law(elements.norms_of_rows, {"one norm": "a mean of one norm of all samples"}, True),
+    Law(elements.sequences_count, {"some frames missing": "sequences of too few frames"}, True),
     Law(parameters.groups_move, {"group at rest": "a group with a learning rate of 0"}, True),
     Law(parameters.units_differ, {"equal units": "a layer whose units stay equal"}, True),
     Law(parameters.averages_last, {"average follows": "an average that keeps little"}, True),

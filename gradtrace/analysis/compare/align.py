@@ -130,6 +130,7 @@ class Alignment:
             self.layouts[self.a.tensors[i].first] = layout
             self._distances.pop((i, j), None)
         if self.a.tensors[i].operation is None and self.b.tensors[j].operation is None:
+            self.take_updates(i, j)
             for version_a, version_b in zip(
                 self.later(self.a, i), self.later(self.b, j), strict=False
             ):
@@ -227,9 +228,27 @@ class Alignment:
         first, second = self.a.tensors[i].value, self.b.tensors[j].value
         return is_equal(first, second) or equal_layout(first, second) is not None
 
+    def take_updates(self, i: int, j: int) -> None:
+        """If one program updates a leaf by hand and the other one by an optimiser, take what the
+        operations made for updates.
+        """
+        by_hand = [
+            any(map(run.is_hand_update, self.chain(run, tensor)))
+            for run, tensor in ((self.a, i), (self.b, j))
+        ]
+        if by_hand[0] and not by_hand[1]:
+            self.a.take_updates(self.a.tensors[i].first)
+        elif by_hand[1] and not by_hand[0]:
+            self.b.take_updates(self.b.tensors[j].first)
+
+    def chain(self, run: RecordedRun, tensor: int) -> list[int]:
+        """Return the versions that a leaf has after this one at the ends of updates."""
+        first = run.tensors[tensor].first
+        versions = run.settled.get(first, run.versions[first])
+        return versions[versions.index(tensor) + 1 :] if tensor in versions else []
+
     def later(self, run: RecordedRun, tensor: int) -> list[int]:
-        versions = run.versions[run.tensors[tensor].first]
-        rest = versions[versions.index(tensor) + 1 :]
+        rest = self.chain(run, tensor)
         return [i for i in rest if run.tensors[i].operation is None and run.has(i)]
 
     def pair_operations(self, left: Operation, right: Operation) -> None:

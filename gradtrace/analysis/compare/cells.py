@@ -31,6 +31,7 @@ UPDATED = (
 )
 CANCELLED = 64.0  # roundings of its terms, at most, that a sum is if they cancel
 AMPLIFIED = 3000.0  # how much an update may amplify a difference of gradients
+SPLITS = ("split", "chunk")
 SCALED = function_table("analysis.compare.cells.SCALED", frozenset({"neg", "mul", "div"}))
 LINEAR = frozenset({"contraction", "reduction"})
 ADDED = frozenset({"add", "sub", "add_", "sub_", "linear", "addmm", "rsub"})
@@ -412,6 +413,9 @@ def sums_of_terms(run: RecordedRun, bias: int) -> Any:
     total = None
     for use in run.uses.get(bias, ()) if len(shape) == 1 else ():
         operation = run.operations[use]
+        if operation.name in SPLITS:
+            sums = [sums_of_terms(run, part) for part in operation.outputs]
+            return None if any(part is None for part in sums) else np.concatenate(sums)
         for output in operation.outputs:
             sent = run.grads.get(output)
             added = None if sent is None else sums_over(sent, shape[0], operation.name)

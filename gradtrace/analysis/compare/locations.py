@@ -133,7 +133,7 @@ def place_of_step(
     earlier = run.earlier(tensor)
     index = (run.step(tensor) if earlier is None else run.update_step(tensor)) + run.first - 2
     steps = run.trace.training
-    change = None if earlier is None else run.update_of(tensor)
+    change = None if earlier is None else run.update_of(tensor) or run.write_of(tensor)
     span = None if optimiser is None else optimiser.step_span
     if change is not None and change.span is not None:
         span = change.span

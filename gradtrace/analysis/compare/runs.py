@@ -81,6 +81,9 @@ class RecordedRun:
         self._used: dict[int, list[tuple[int, int]]] = {}
         self.find_gradients()
         self.cast: set[int] = set()
+        # by the first version of a leaf: those that it has at the ends of updates
+        self.settled: dict[int, list[int]] = {}
+        self.taken: dict[int, int] = {}  # by one that is taken for an update: what made it
         # by a parameter: the tensor that stands for it and others in one piece (fused.py), and by
         # this one all of them
         self.pieces: dict[int, int] = {}
@@ -89,6 +92,8 @@ class RecordedRun:
             self.begin_at_copy(t)
         for chain in self.versions.values():
             self.begin_filled(chain)
+        for chain in self.versions.values():
+            self.settle(chain)
         self.live = self.needed()
         for chain in self.versions.values():
             self.begin_at_load(chain)
@@ -230,8 +235,12 @@ class RecordedRun:
 
     @cached_property
     def has_unseen_gradients(self) -> bool:
-        """Whether a transform of torch.func computes gradients, which a record does not have."""
-        return any(UNSEEN in reason for reason in self.trace.left_out)
+        """Whether gradients are computed that no leaf keeps: in a transform of torch.func, which a
+        record does not see, or by autograd.grad alone.
+        """
+        passes = self.trace.passes
+        is_returned = bool(passes) and not any(pass_.stores for pass_ in passes)
+        return is_returned or any(UNSEEN in reason for reason in self.trace.left_out)
 
     @cached_property
     def begin(self) -> int:
@@ -293,9 +302,22 @@ class RecordedRun:
         is_made = leaf.is_leaf and leaf.requires_grad and leaf.first == leaf.id
         if not is_made or leaf.operation is None:
             return
-        origin = self.origin(leaf.id)
-        if origin is not None and self.tensors[origin].is_parameter:
-            self.tensors[leaf.id] = leaf._replace(operation=None, is_parameter=True)
+        waiting = [leaf.id]
+        for tensor in waiting:
+            origin = self.origin(tensor)
+            if origin is not None and self.tensors[origin].is_parameter:
+                continue
+            maker = self.joining(tensor)
+            if maker is None:
+                return
+            waiting += maker.tensors
+        self.tensors[leaf.id] = leaf._replace(operation=None, is_parameter=True)
+
+    def joining(self, tensor: int) -> Operation | None:
+        """Return the concatenation from which views and copies led to a tensor; None without one."""
+        while (maker := self.maker(tensor)) is not None and is_view(maker):
+            tensor = maker.tensors[0]
+        return maker if maker is not None and maker.name in ("cat", "stack") else None
 
     def begin_filled(self, chain: list[int]) -> None:
         """Let a parameter whose parts were copied from other tensors before the first pass begin
@@ -314,6 +336,51 @@ class RecordedRun:
         """Whether a copy to a view of a tensor made this version."""
         maker = self.maker(tensor)
         return maker is not None and not self.overwrites(maker, tensor)
+
+    def settle(self, chain: list[int]) -> None:
+        """Let a version of a leaf come from the last one that something else than a write to the
+        leaf read: a decay by hand and the step after it are one update.
+        """
+        first = self.tensors[chain[0]]
+        if not (first.is_leaf and first.requires_grad) or len(chain) < 3:
+            return
+        settled = [
+            i for i in chain if i in (chain[0], chain[-1]) or i in self.cast or self.is_read(i)
+        ]
+        self.settled[first.id] = settled
+        self.before.update((j, i) for i, j in pairwise(settled))
+
+    def is_read(self, version: int) -> bool:
+        """Whether an operation other than a write to the same tensor reads a version."""
+        first = self.tensors[version].first
+        return any(
+            all(self.tensors[o].first != first for o in self.operations[use].outputs)
+            for use in self.uses.get(version, ())
+        )
+
+    def is_hand_update(self, version: int) -> bool:
+        """Whether an operation made a version of a leaf that is trained, after the first pass."""
+        record = self.tensors[version]
+        is_version = record.operation is not None and record.requires_grad and record.is_leaf
+        return is_version and version != record.first and self.position(version) >= self.begin
+
+    def take_updates(self, first: int) -> None:
+        """Take the versions of a leaf that operations of the program made for updates."""
+        for i in self.settled.get(first, self.versions[first]):
+            operation = self.tensors[i].operation
+            if operation is not None and self.is_hand_update(i):
+                self.taken[i] = operation
+                self.tensors[i] = self.tensors[i]._replace(operation=None)
+
+    def is_trained_by_hand(self, tensor: int) -> bool:
+        """Whether an operation made the last version of a leaf that is trained."""
+        record = self.tensors[tensor]
+        return (
+            record.operation is not None
+            and record.is_leaf
+            and record.requires_grad
+            and tensor == self.versions[record.first][-1] != record.first
+        )
 
     def begin_at_load(self, chain: list[int]) -> None:
         """Let a parameter begin with the contents that were loaded into it last, if what it had

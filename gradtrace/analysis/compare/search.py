@@ -51,6 +51,7 @@ from gradtrace.analysis.compare.reasons import (
     in_evaluation,
     of_edit,
     of_gradient,
+    optimiser_of,
     place_of,
     place_of_gradient,
     place_of_state,
@@ -601,9 +602,27 @@ class Search:
                 word = FORWARD
                 reason = relation(*cells.values((kind, i)))
                 sides = ((written, None), sides[1]) if name == "A" else (sides[0], (written, None))
+        if word == UPDATE and (beside := self.located_write(i, j)) is not None:
+            return beside
         is_step = word == UPDATE and None not in (sides[0][0], sides[1][0])
         describe = place_of_step if is_step else place
         return describe(self.a, *sides[0]), describe(self.b, *sides[1]), word, reason
+
+    def located_write(self, i: int, j: int) -> Located | None:
+        """Return where operations write to a parameter beside its optimiser's step in one run; None
+        if both do that, none does, or a run has no optimiser.
+        """
+        writes = self.a.taken.get(i), self.b.taken.get(j)
+        optimisers = optimiser_of(self.a, i), optimiser_of(self.b, j)
+        if (writes[0] is None) == (writes[1] is None) or None in optimisers:
+            return None
+        places = [
+            place_of_step(run, t, None) if write is None else place(run, None, write)
+            for run, t, write in zip((self.a, self.b), (i, j), writes, strict=True)
+        ]
+        name = "B" if writes[0] is None else "A"
+        reason = f"only {name} writes to it beside the step"
+        return places[0], places[1], f"{ONLY} {name}", reason
 
     def located_rows(self, i: int, j: int) -> Located | None:
         """Return where the programs select other rows of equal data, which one operation reads in

@@ -97,10 +97,12 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
     size = 0.0 if largest is None else cells.gap(largest) or 0.0
     same_bits = size == 0 and all(equal_bits(*cells.values(cell)) for cell in ends)
     verdict = DIFFER
+    # parameters of one part in both runs that could not be paired: their updates are not compared
+    total = len(asked) + min(map(len, unpaired(pairs)))
     if not differences:
         notes += passing(cells, rows)
         verdict = WITHIN
-        if len(ends) < len(asked):
+        if len(ends) < total:
             verdict = PARTLY
         elif same_bits:
             verdict = EQUAL
@@ -112,7 +114,7 @@ def compare(a: Trace, b: Trace, tolerance: Tolerance = NONE) -> Verdict:
         len(ends),
         tuple(notes),
         rows,
-        len(asked),
+        total,
         by_statistics,
         same_bits,
     )
@@ -138,7 +140,19 @@ def notes_of(pairs: Alignment, count: int) -> Iterator[str]:
     if count and steps[0] != steps[1]:
         where = f": step {a.first} of A is step {b.first} of B" if a.first != b.first else ""
         yield f"A has {steps[0]} steps, B has {steps[1]}; {count} were compared{where}"
-    for name, run, partners in (("A", a, pairs.partner), ("B", b, pairs.source)):
+    for name, alone in zip("AB", unpaired(pairs), strict=True):
+        if alone:
+            more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
+            yield (
+                f"not compared, since only {name} has a gradient of it: "
+                f"{', '.join(alone[:3])}{more}"
+            )
+
+
+def unpaired(pairs: Alignment) -> list[list[str]]:
+    """Return the labels of the leaves with gradients that only A, and that only B has."""
+    labels = []
+    for run, partners in ((pairs.a, pairs.partner), (pairs.b, pairs.source)):
         leaves = [
             i
             for i in run.grads
@@ -149,12 +163,8 @@ def notes_of(pairs: Alignment, count: int) -> Iterator[str]:
             for i in leaves
             if partners.keys().isdisjoint(run.versions[run.tensors[i].first])
         ]
-        if alone := list(dict.fromkeys(alone)):
-            more = f" and {len(alone) - 3} more" if len(alone) > 3 else ""
-            yield (
-                f"not compared, since only {name} has a gradient of it: "
-                f"{', '.join(alone[:3])}{more}"
-            )
+        labels.append(list(dict.fromkeys(alone)))
+    return labels
 
 
 def failures(a: Trace, b: Trace) -> list[Difference]:
@@ -185,7 +195,7 @@ def ends_of(pairs: Alignment) -> Iterator[Cell]:
             fresh = i in a.uses or a.earlier(i) is None
             if fresh and (i in a.grads or j in b.grads):
                 yield GRAD, i
-        elif i in pairs.roots or i in last or a.is_state(i):
+        elif i in pairs.roots or i in last or a.is_state(i) or a.is_trained_by_hand(i):
             yield VALUE, i
 
 

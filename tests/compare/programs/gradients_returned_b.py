@@ -1,0 +1,16 @@
+import torch
+import torch.nn as nn
+
+torch.manual_seed(1)
+l1 = nn.Linear(6, 4)
+l2 = nn.Linear(6, 4)
+x = torch.randn(9, 6)
+y = torch.randn(9, 4)
+for i in range(3):
+    loss = (torch.tanh(l1(x)) * torch.sigmoid(l2(x)) - y).pow(2).mean()
+    ps = [*l1.parameters(), *l2.parameters()]
+    gs = torch.autograd.grad(loss, ps)
+    with torch.no_grad():
+        for p, g in zip(ps, gs):
+            p -= 0.1 * g
+    print("loss", loss.item())

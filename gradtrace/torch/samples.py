@@ -130,8 +130,8 @@ class SampleWatch(TorchFunctionMode):
             line = "" if record.span is None else f" (line {record.span.line})"
             where = record.label.partition(" #")[0] + line
         return (
-            f"sample {self.large.sample} of {where} is {self.large.times:.3g} times as large as the "
-            "samples' median"
+            f"sample {self.large.sample} of {where} is {self.large.times:.3g} times as large as "
+            "the samples' median"
         )
 
     def entries(self) -> list[int]:

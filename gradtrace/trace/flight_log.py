@@ -1,7 +1,7 @@
 """The file of a flight log: the numbers of the last training steps, in a ring of rows of bounded
 size.
 
-    the header twice: GTLOG 2, a line break, and a line padded with spaces to HEADER bytes, which has
+    the header twice: GTLOG 2, a line break, and a line padded with spaces to HEADER bytes, with
         the CRC-32 of a JSON object in 8 hexadecimal digits and the object: {"schema", "version",
         "rows", "columns", "start"}, of several processes also "rank" and "shares"; the first row
         begins at the byte "start"

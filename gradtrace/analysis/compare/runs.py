@@ -314,7 +314,9 @@ class RecordedRun:
         self.tensors[leaf.id] = leaf._replace(operation=None, is_parameter=True)
 
     def joining(self, tensor: int) -> Operation | None:
-        """Return the concatenation from which views and copies led to a tensor; None without one."""
+        """Return the concatenation from which views and copies led to a tensor; None without
+        one.
+        """
         while (maker := self.maker(tensor)) is not None and is_view(maker):
             tensor = maker.tensors[0]
         return maker if maker is not None and maker.name in ("cat", "stack") else None

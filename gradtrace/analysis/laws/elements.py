@@ -45,8 +45,8 @@ def rows_add_up(ledger: Ledger) -> Iterator[Cause]:
             span = own_span(facts, put)
             yield Cause(
                 "rows lost",
-                f"{index} has {different} different of {count} indices, and {target}[{index}] += ..."
-                f"{facts.at_line(span)} keeps one row of those that are equal",
+                f"{index} has {different} different of {count} indices, and {target}[{index}] += "
+                f"...{facts.at_line(span)} keeps one row of those that are equal",
                 (facts.at("an assignment does not add rows with equal indices", span),),
                 (f"{target}.index_add_(0, {index}, ...), which adds all rows",),
                 symptom=f"{count - different} of {count} rows are lost",
@@ -122,10 +122,11 @@ def norms_of_rows(ledger: Ledger) -> Iterator[Cause]:
         if len(shape) < 2 or shape[0] < 2:
             continue
         span = own_span(facts, norm)
+        place = facts.at_line(own_span(facts, mean))
         yield Cause(
             "one norm",
-            f"{mean.text}{facts.at_line(own_span(facts, mean))} is of one number: {unit(facts, norm)} "
-            f"is over all {prod(shape)} elements of {shape}",
+            f"{mean.text}{place} is of one number: {unit(facts, norm)} is over all {prod(shape)} "
+            f"elements of {shape}",
             (facts.at("no dim is given: one norm of all rows", span),),
         )
         return
@@ -191,8 +192,8 @@ def of_short(facts: Facts, loss: Operation, count: int, total: int) -> Cause:
     verb = "have" if count > 1 else "has"
     return Cause(
         "frames missing",
-        f"{count} of {total} sequences {verb} fewer frames than labels in ctc_loss{facts.at_line(span)}, and "
-        "zero_infinity=True makes their losses 0",
+        f"{count} of {total} sequences {verb} fewer frames than labels in "
+        f"ctc_loss{facts.at_line(span)}, and zero_infinity=True makes their losses 0",
         (facts.at("the lengths come in here", span),),
         ("check the lengths of the inputs: frames after the layers that shorten them",),
         symptom="no gradient comes from them",

@@ -23,7 +23,7 @@ from gradtrace.analysis.rank_state import (
     same_draws,
 )
 from gradtrace.analysis.rows import is_brought, read_with_parameters, rows_of
-from gradtrace.analysis.terms import has_nan, made_at, named, without_item
+from gradtrace.analysis.terms import has_nan, highest, lowest, made_at, named, without_item
 from gradtrace.analysis.unused import (
     ENDED,
     parameters_of,
@@ -290,6 +290,8 @@ def same_batches(ranks: Ranks) -> Iterator[Cause]:
     ]
     if not alike or len(alike) < len(shared):
         return
+    if all(is_constant(first[key].value) for key in alike):
+        return  # masks of ones, say
     facts = ranks[min(ranks)]
     shown = first[alike[-1]]
     span = made_at(facts, shown)
@@ -306,6 +308,11 @@ def same_batches(ranks: Ranks) -> Iterator[Cause]:
         symptom=f"The batches of {named_ranks(list(ranks))} are the same: "
         f"{shown.label}{facts.at_line(span)}",
     )
+
+
+def is_constant(value: Value | None) -> bool:
+    """Whether all elements are known to be equal."""
+    return value is None or (value.is_measured and lowest(value) == highest(value))
 
 
 def first_read(facts: Facts) -> dict[str, Value]:

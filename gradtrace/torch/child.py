@@ -108,11 +108,13 @@ class RareCollections:
     """
 
     def __enter__(self) -> None:
-        self.thresholds = gc.get_threshold()
+        self.former = self.thresholds = gc.get_threshold()
         gc.callbacks.append(self.after)
 
     def __exit__(self, *error: object) -> None:
         gc.callbacks.remove(self.after)
+        if gc.get_threshold() == self.thresholds:
+            gc.set_threshold(*self.former)
 
     def after(self, phase: str, facts: dict[str, int]) -> None:
         if phase == "stop" and facts["generation"] == 2 and gc.get_threshold() == self.thresholds:

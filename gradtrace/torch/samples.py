@@ -30,7 +30,7 @@ class BadSamples(NamedTuple):
 class LargeSample(NamedTuple):
     """A sample that is much larger than the others of a tensor: its norm over their median."""
 
-    tensor: Any
+    tensor: Any  # of the batch, else None
     entry: int | None  # the tensor's place in the record; None for one of the batch
     sample: int
     times: float
@@ -111,7 +111,8 @@ class SampleWatch(TorchFunctionMode):
         if self.large is None and has_rows(tensor):
             sample, times = largest_row(tensor)
             if times > LARGE:
-                self.large = LargeSample(tensor, entry, sample, times)
+                kept = tensor if entry is None else None
+                self.large = LargeSample(kept, entry, sample, times)
 
     def large_text(self) -> str:
         """Name the sample that stands out by its size, when the recording has ended; "" if none

@@ -31,10 +31,12 @@ class Termination:
             signal.signal(signal.SIGTERM, terminate)
 
     def __exit__(self, *error: object) -> None:
-        if self.is_handled and signal.getsignal(signal.SIGTERM) is terminate:
+        is_main = threading.current_thread() is threading.main_thread()
+        if self.is_handled and is_main and signal.getsignal(signal.SIGTERM) is terminate:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self.is_handled = False
 
 
 def terminate(number: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(number, signal.SIG_DFL)  # another one ends the process at once
     raise SystemExit(128 + number)

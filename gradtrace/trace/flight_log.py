@@ -122,7 +122,12 @@ class FlightWriter:
             write_at(self.file, header, 0)
             return 0
         with os.fdopen(os.dup(self.file), "rb") as stream:
+            is_former = stream.read(len(FORMER)) == FORMER
             log, self.start = read_with_start(path, stream)
+        if is_former:
+            raise ValueError(
+                f"{path} is a flight log of an earlier version; give another name, or remove it"
+            )
         self.rows = log.rows
         if log.columns != tuple(columns):
             raise ValueError(

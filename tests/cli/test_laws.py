@@ -323,3 +323,24 @@ def test_labels_that_a_loss_ignores_are_the_reason_for_nan(by_engine, loss, reas
     assert " constant " not in said
     right = by_engine("why", text.replace("zeros(4)", "ones(4)").replace("-100", "1"))
     assert "ignore_index" not in right
+
+
+PAIRS_OF_INDICES = """\
+import torch
+w = torch.ones(3, requires_grad=True)
+rows, cols = torch.tensor([0, 0, 1]), torch.tensor([0, 1, 0])
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(2):
+    table = torch.zeros(2, 2)
+    table[rows, cols] += w
+    loss = table.pow(2).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_pairs_of_indices_that_differ_lose_nothing(ask, tmp_path):
+    path = tmp_path / "pairs.py"
+    path.write_text(PAIRS_OF_INDICES)
+    assert "lost" not in ask("why", str(path))

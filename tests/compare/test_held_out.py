@@ -88,3 +88,55 @@ def test_a_difference_is_placed(verdict, name, engine):
     for side, text, wanted in zip("ab", both, lines, strict=True):
         assert wanted in text.splitlines()[first[side]["line"] - 1]
     assert words in first["reason"]
+
+
+BATCH_NORM = """\
+import torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4, momentum=0.1))
+x = torch.randn(6, 3)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    loss = net(x).pow(2).sum() + net(x).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+MEAN = """\
+import torch
+torch.manual_seed(0)
+p = torch.randn(1000, requires_grad=True)
+loss = (p * p).mean()
+loss.backward()
+"""
+EMPTY = """\
+import torch
+p = torch.nn.Parameter(torch.empty(0, 3))
+w = torch.ones(3, requires_grad=True)
+loss = (w * 2).sum() + p.sum()
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "old", "new", "engine"),
+    [
+        (BATCH_NORM, "momentum=0.1", "momentum=0.2", "torch"),
+        (MEAN, "(p * p).mean()", "(p * p)[:-9].sum() / 900", "gradtrace"),
+        (MEAN, "(p * p).mean()", "p.std()", "gradtrace"),
+    ],
+)
+def test_what_only_looks_like_a_rounding_differs(verdict, program, old, new, engine):
+    code, _ = verdict(engine, program, program.replace(old, new))
+    assert code == 1
+
+
+def test_a_deviation_differs_from_that_of_a_sample(verdict):
+    program = MEAN.replace("(p * p).mean()", "p.std()")
+    code, found = verdict("gradtrace", program, program.replace("std()", "std(unbiased=False)"))
+    assert (code, found["verdict"]) == (1, "differ")
+
+
+def test_an_empty_parameter_of_another_name(verdict):
+    code, _ = verdict("gradtrace", EMPTY, EMPTY.replace("p = ", "q = ").replace("p.sum", "q.sum"))
+    assert code == 0

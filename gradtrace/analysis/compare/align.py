@@ -14,7 +14,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from math import log
 
-from gradtrace.analysis.compare.distance import Layout, layouts, least, relative
+from gradtrace.analysis.compare.distance import Layout, layouts, least, relative, turned
 from gradtrace.analysis.compare.fused import bias_of, concatenated, fuse, pieces_of
 from gradtrace.analysis.compare.runs import RecordedRun, base_name, is_view, shapes_of
 from gradtrace.annotations import Any, Callable, Iterable, Iterator
@@ -192,16 +192,18 @@ class Alignment:
             for run, paired in ((self.a, self.partner), (self.b, self.source))
         )
         for j in parameters_b:
-            free = [i for i in parameters_a if i not in self.a.pieces]
+            if j in self.source or j in self.b.pieces:
+                continue
+            free = [i for i in parameters_a if i not in self.a.pieces and i not in self.partner]
             pieces, dim, transposed = pieces_of(self.b.tensors[j].value, self.a, free)
             if pieces:
                 self.pair(fuse(self.a, pieces, dim, transposed), j)
                 biases = [bias_of(self.a, i) for i in pieces]
                 self.pair_biases(self.a, biases, bias_of(self.b, j))
         for i in parameters_a:
-            if i in self.a.pieces:
+            if i in self.partner or i in self.a.pieces:
                 continue
-            free = [j for j in parameters_b if j not in self.b.pieces]
+            free = [j for j in parameters_b if j not in self.b.pieces and j not in self.source]
             pieces, dim, transposed = pieces_of(self.a.tensors[i].value, self.b, free)
             if pieces:
                 self.pair(i, fuse(self.b, pieces, dim, transposed))
@@ -210,17 +212,17 @@ class Alignment:
 
     def pair_biases(self, run: RecordedRun, pieces: list[int | None], whole: int | None) -> None:
         """Pair the biases in several pieces that belong to a weight in several pieces."""
-        opposite, paired, its = (
+        opposite, paired, paired_wholes = (
             (self.b, self.partner, self.source)
             if run is self.a
             else (self.a, self.source, self.partner)
         )
-        held = [i for i in pieces if i is not None and i not in paired and i not in run.pieces]
-        if whole is None or whole in its or len(held) < len(pieces):
+        biases = [i for i in pieces if i is not None and i not in paired and i not in run.pieces]
+        if whole is None or whole in paired_wholes or len(biases) < len(pieces):
             return
-        joined = concatenated([run.tensors[i].value for i in held], 0, False)
+        joined = concatenated([run.tensors[i].value for i in biases], 0, False)
         if is_equal(joined, opposite.tensors[whole].value):
-            fused = fuse(run, held, 0, False)
+            fused = fuse(run, biases, 0, False)
             self.pair(*((fused, whole) if run is self.a else (whole, fused)))
 
     def alike(self, i: int, j: int) -> bool:
@@ -455,7 +457,14 @@ def near_norms(
 
 def equal_layout(a: Value | None, b: Value | None) -> Layout | None:
     """Return what makes a value equal to another one of as many elements; None if nothing does."""
-    return next((layout for layout in layouts(a, b) if is_equal(layout(a), b)), None)
+    return next(
+        (
+            layout
+            for layout in layouts(a, b)
+            if is_equal(layout(a), b) and (layout is turned or relative(layout(a), b) is not None)
+        ),
+        None,
+    )
 
 
 def is_equal(a: Value | None, b: Value | None) -> bool:

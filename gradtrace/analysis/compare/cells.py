@@ -33,7 +33,6 @@ CANCELLED = 64.0  # roundings of its terms, at most, that a sum is if they cance
 AMPLIFIED = 3000.0  # how much an update may amplify a difference of gradients
 SPLITS = ("split", "chunk")
 SCALED = function_table("analysis.compare.cells.SCALED", frozenset({"neg", "mul", "div"}))
-LINEAR = frozenset({"contraction", "reduction"})
 ADDED = frozenset({"add", "sub", "add_", "sub_", "linear", "addmm", "rsub"})
 
 
@@ -285,7 +284,8 @@ class Cells:
         inherited = [
             self.gap((VALUE, t)) or 0.0 for t in operation.tensors if not self.bad((VALUE, t))
         ]
-        rounding = max(allowed, 2 * max(inherited, default=0.0))
+        single = ROUNDING.get(self.a.tensors[i].dtype, 0.0)
+        rounding = max((16 if single < 1e-6 else 4) * single, 2 * max(inherited, default=0.0))
         maker_b = self.b.maker(self.pairs.partner[i])
         added = max(terms(self.a, operation), 0.0 if maker_b is None else terms(self.b, maker_b))
         return rounding * added
@@ -487,11 +487,15 @@ def added_terms(run: RecordedRun, operation: Operation) -> float:
         for i in operation.tensors
         if (v := run.tensors[i].value) is not None and v.is_measured
     ]
-    if not norms or not (kind in LINEAR or operation.name in ADDED):
+    is_sum = operation.name in ("sum", "mean")
+    if not norms or not (kind == "contraction" or is_sum or operation.name in ADDED):
         return 0.0
     size = max(norms)
-    if kind == "reduction":
-        size *= max(1.0, sum(prod(run.shape(i)) for i in operation.tensors)) ** 0.5
+    if is_sum:
+        results = max(1, prod(run.shape(operation.outputs[0])))
+        terms = max(1.0, prod(run.shape(operation.tensors[0])) / results)
+        size *= terms**0.5 / (terms if operation.name == "mean" else 1.0)
     if kind == "contraction" or operation.name == "linear":
-        size = max(size, norms[0] * max(norms[1:], default=1.0))
+        terms = max(1, *run.shape(operation.tensors[0])[-1:])
+        size = max(size, norms[0] * max(norms[1:], default=1.0) / terms**0.5)
     return size if size < INFINITY else 0.0

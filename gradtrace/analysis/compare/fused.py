@@ -24,7 +24,9 @@ def pieces_of(
     """Return the parameters that make a value if they are concatenated, the dim, and whether each
     is transposed for that; no parameters if none do.
     """
-    if whole is None or not whole.is_whole or not whole.shape or is_constant(whole):
+    if whole is None or not whole.is_whole or not whole.numel or not whole.shape:
+        return [], 0, False
+    if is_constant(whole):
         return [], 0, False
     for transposed in (False, True) if len(whole.shape) == 2 else (False,):
         for dim in range(len(whole.shape)):
@@ -70,7 +72,9 @@ def consecutive(
     while begin < whole.shape[dim]:
         for i in waiting:
             piece = turned(run.tensors[i].value) if transposed else run.tensors[i].value
-            if piece is None or not piece.is_whole or len(piece.shape) != len(whole.shape):
+            if piece is None or not piece.is_whole or not piece.numel:
+                continue
+            if len(piece.shape) != len(whole.shape):
                 continue
             end = begin + piece.shape[dim]
             window = tuple(

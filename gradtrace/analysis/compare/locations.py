@@ -18,8 +18,9 @@ def place(run: RecordedRun, tensor: int | None, operation: int | None) -> Differ
         record = run.operations[operation]
         shown = next(iter(record.outputs), None) if tensor is None else tensor
         label = record.label if shown is None else run.label(shown)
+        own = None if tensor is None else run.own(tensor)
         return DifferencePlace(
-            *at(run, record.span), run.modules(record), record.label, label, tensor, operation
+            *at(run, record.span), run.modules(record), record.label, label, own, operation
         )
     if tensor is None:
         return None
@@ -27,7 +28,7 @@ def place(run: RecordedRun, tensor: int | None, operation: int | None) -> Differ
     change = run.write_of(tensor)
     if change is not None and change.span is not None:
         return DifferencePlace(*at(run, change.span), "", change.how, label, tensor)
-    tensor = run.parts.get(tensor, (tensor,))[0]
+    tensor = run.own(tensor)
     module = label.rpartition(".")[0] if run.tensors[tensor].is_parameter else ""
     return DifferencePlace(*at(run, run.span(tensor)), module, "", label, tensor)
 
@@ -131,6 +132,7 @@ def place_of_step(
     assert tensor is not None
     optimiser = optimiser_of(run, tensor)
     earlier = run.earlier(tensor)
+    own = run.own(tensor)
     index = (run.step(tensor) if earlier is None else run.update_step(tensor)) + run.first - 2
     steps = run.trace.training
     change = None if earlier is None else run.update_of(tensor) or run.write_of(tensor)
@@ -144,7 +146,7 @@ def place_of_step(
     origin = None if optimiser is None else optimiser.span
     line = None if origin is None or origin.file else origin.line
     return DifferencePlace(
-        *at(run, span), label.rpartition(".")[0], name, label, tensor, made_on=line
+        *at(run, span), run.label(own).rpartition(".")[0], name, label, own, made_on=line
     )
 
 

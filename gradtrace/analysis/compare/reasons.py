@@ -542,7 +542,7 @@ def settings_of(optimiser: OptimiserRecord, group: GroupRecord | None) -> dict[s
 
 def group_of(run: RecordedRun, tensor: int, optimiser: OptimiserRecord) -> GroupRecord | None:
     """Return the group of an optimiser that a parameter is in."""
-    first = run.tensors[tensor].first
+    first = run.tensors[run.own(tensor)].first
     return next(
         (g for g in optimiser.groups if any(run.tensors[t].first == first for t in g.tensors)),
         None,
@@ -561,7 +561,7 @@ def rate_in_step(
 
 
 def optimiser_of(run: RecordedRun, tensor: int) -> OptimiserRecord | None:
-    first = run.tensors[tensor].first
+    first = run.tensors[run.own(tensor)].first
     return next(
         (o for o in run.trace.optimisers if any(run.tensors[t].first == first for t in o.tensors)),
         None,

@@ -142,4 +142,5 @@ def row(cells: Cells, i: int | None, j: int | None) -> Row:
         status = CHANGED if cells.bad(value) or cells.bad(grad) else SAME
     elif first is not None and second is not None:
         status = CHANGED
-    return Row(status, label, shown.op or shown.kind, i, j, makers, values, grads, gaps)
+    own = None if i is None else a.own(i), None if j is None else b.own(j)
+    return Row(status, label, shown.op or shown.kind, *own, makers, values, grads, gaps)

@@ -235,12 +235,12 @@ class RecordedRun:
 
     @cached_property
     def has_unseen_gradients(self) -> bool:
-        """Whether gradients are computed that no leaf keeps: in a transform of torch.func, which a
-        record does not see, or by autograd.grad alone.
+        """Whether no leaf keeps the gradients that are computed: in a transform of torch.func,
+        which a record does not see, or by autograd.grad alone.
         """
         passes = self.trace.passes
-        is_returned = bool(passes) and not any(pass_.stores for pass_ in passes)
-        return is_returned or any(UNSEEN in reason for reason in self.trace.left_out)
+        is_unseen = any(UNSEEN in reason for reason in self.trace.left_out)
+        return (bool(passes) or is_unseen) and not any(pass_.stores for pass_ in passes)
 
     @cached_property
     def begin(self) -> int:
@@ -303,7 +303,11 @@ class RecordedRun:
         if not is_made or leaf.operation is None:
             return
         waiting = [leaf.id]
+        seen: set[int] = set()
         for tensor in waiting:
+            if tensor in seen:
+                continue
+            seen.add(tensor)
             origin = self.origin(tensor)
             if origin is not None and self.tensors[origin].is_parameter:
                 continue
@@ -327,7 +331,11 @@ class RecordedRun:
         """
         loads = [i for i in chain if self.is_load(i)]
         makers = [self.maker(i) for i in loads]
-        if len(loads) < 2 or any(maker is not None and maker.name != "copy_" for maker in makers):
+        if (
+            not self.trace.passes
+            or len(loads) < 2
+            or any(maker is not None and maker.name != "copy_" for maker in makers)
+        ):
             return
         if not any(map(self.overwrites_part, loads)):
             return
@@ -436,9 +444,18 @@ class RecordedRun:
         if self.tensors[version].operation is not None or self.before[version] is None:
             return None
         writes = self.writes.get(self.tensors[version].first, ())
-        position = self.position(version)
-        earlier = [change for change in writes if not change.of_grad and change.after <= position]
-        return earlier[-1] if earlier and earlier[-1].how != "step" else None
+        begin = self.position(self.before[version] or 0)
+        end = self.position(version)
+        between = [
+            change
+            for change in writes
+            if not change.of_grad and change.how != "frozen" and begin < change.after <= end
+        ]
+        return between[-1] if between and between[-1].how != "step" else None
+
+    def own(self, tensor: int) -> int:
+        """Return a tensor of the record: of one that stands for several, the first of these."""
+        return self.parts.get(tensor, (tensor,))[0]
 
     def update_step(self, version: int) -> int:
         """Return the step of the update that made a version of a leaf."""

@@ -65,7 +65,7 @@ from gradtrace.annotations import Iterable, Iterator, NamedTuple
 from gradtrace.trace.record import Operation, PassRecord
 
 INHERITED = 0.1  # of a difference, in an input: then the difference is inherited
-ADDED = 1.5  # times the difference of its inputs: then an operation with other options adds to it
+TIMES = 1.5  # times the difference of its inputs: then an operation with other options adds to it
 
 
 Located = tuple["DifferencePlace | None", "DifferencePlace | None", str, str]
@@ -97,17 +97,15 @@ class Search:
         undivided = self.undivided()
         if undivided is not None:
             return [undivided]
+        momentum = list(self.momentum_differences())
         origins = [
             origin
             for origin in with_new_parts(
-                sorted(
-                    (*self.origins(), *self.momentum_differences()),
-                    key=lambda o: self.order(o.cell),
-                )
+                sorted((*self.origins(), *momentum), key=lambda o: self.order(o.cell))
             )
-            if not self.is_rounding(origin.cell)
+            if origin in momentum or not self.is_rounding(origin.cell)
         ]
-        lasting = [origin for origin in origins if not self.is_undone(origin.cell)]
+        lasting = [o for o in origins if o in momentum or not self.is_undone(o.cell)]
         differences = list(map(self.difference, lasting or origins))
         if differences:
             differences = [*self.parameters_of_one(), *differences]
@@ -391,7 +389,9 @@ class Search:
             return False
         gaps = [self.cells.gap(source) or 0.0 for source in sources(self.a, cell)]
         # of another shape, other dims; or no more than what was there before
-        if INFINITY in gaps or (self.cells.gap(cell) or 0.0) <= ADDED * max(gaps, default=0.0):
+        largest = max(gaps, default=0.0)
+        is_inherited = largest > 0 and (self.cells.gap(cell) or 0.0) <= TIMES * largest
+        if INFINITY in gaps or is_inherited:
             return False
         left = self.a.operations[maker]
         right = self.b.operations[self.pairs.operations[maker]]
@@ -406,7 +406,7 @@ class Search:
         one value, `-x.mean()` and `(-x).mean()`.
         """
         kind, start = cell
-        if kind == GRAD or self.a.tensors[start].operation is None:
+        if kind == GRAD or cell in self.ends or self.a.tensors[start].operation is None:
             return False
         waiting = [start]
         seen = {start}
@@ -417,6 +417,9 @@ class Search:
                     if i in seen:
                         continue
                     seen.add(i)
+                    # a comparison, a largest index: other values may give the same
+                    if self.a.tensors[i].dtype.startswith(("bool", "int", "uint")):
+                        continue
                     if self.cells.gap((VALUE, i)) is None:
                         waiting.append(i)
                     else:

@@ -9,11 +9,11 @@ from math import prod
 from gradtrace.analysis.cause import Cause
 from gradtrace.analysis.facts import Facts
 from gradtrace.analysis.ledger.book import Ledger
-from gradtrace.analysis.terms import highest, lowest, named, own_span, unit
+from gradtrace.analysis.terms import lowest, named, own_span, unit
 from gradtrace.annotations import Iterator
 from gradtrace.engine.data.lazy import np
 from gradtrace.engine.operators.tables import function_table
-from gradtrace.trace.record import Operation, TensorId, Value
+from gradtrace.trace.record import Operation, TensorId
 
 WRITING = ("index_put_", "copy_")
 ADDING = function_table("analysis.laws.elements.ADDING", ("add", "add_", "sub", "sub_"))
@@ -23,7 +23,6 @@ NORMS = ("norm", "vector_norm", "linalg_vector_norm")
 ON_THE_WAY = function_table(
     "analysis.laws.elements.ON_THE_WAY", ("sub", "add", "mul", "div", "pow", "square", "relu")
 )
-MEANS = function_table("analysis.laws.elements.MEANS", ("mean", "sum"))
 
 
 def rows_add_up(ledger: Ledger) -> Iterator[Cause]:
@@ -64,7 +63,10 @@ def indices_read_again(facts: Facts, put: Operation) -> Iterator[TensorId]:
         first = facts.tensors[put.tensors[0]].first
         if read is None or read.name != "index":
             continue
-        if facts.tensors[read.tensors[0]].first == first:
+        # of several indices, or beside a slice, a row is not what one index names
+        if facts.tensors[read.tensors[0]].first != first or read.constants:
+            continue
+        if len(read.tensors) == 2 and len(put.tensors) == 3:
             yield from set(read.tensors[1:]).intersection(put.tensors[1:])
 
 
@@ -81,9 +83,13 @@ def extremes_unmasked(ledger: Ledger) -> Iterator[Cause]:
         values = [facts.tensors[t].value for t in product.tensors]
         mask = next((v for v in values if v is not None and v.dtype == "bool"), None)
         masked = next((v for v in values if v is not None and v.dtype != "bool"), None)
-        if mask is None or masked is None or not mask.is_whole or np.all(mask.elements):
+        if mask is None or masked is None or not mask.is_whole or not masked.is_whole:
             continue
-        if not outside(masked, is_least=pick.name in LEAST):
+        if mask.shape != masked.shape or np.all(mask.elements):
+            continue
+        chosen = masked.elements[mask.elements]
+        is_outside = (chosen > 0) if pick.name in LEAST else (chosen < 0)
+        if not chosen.size or not is_outside.all():
             continue
         name = "minimum" if pick.name in LEAST else "maximum"
         span = own_span(facts, pick)
@@ -98,19 +104,10 @@ def extremes_unmasked(ledger: Ledger) -> Iterator[Cause]:
         return
 
 
-def outside(value: Value, is_least: bool) -> bool:
-    """Whether zeros lie below (above) most elements of a value, and none above (below) them."""
-    low = lowest(value)
-    high = highest(value)
-    if low is None or high is None:
-        return False
-    return low >= 0 < high if is_least else high <= 0 > low
-
-
 def norms_of_rows(ledger: Ledger) -> Iterator[Cause]:
     """A mean is of more than one number: a norm over all samples has no mean (a remark)."""
     facts = ledger.facts
-    for mean in reversed(facts.calls_of(MEANS)):
+    for mean in reversed(facts.calls_of(("mean",))):
         if not mean.tensors or facts.tensors[mean.tensors[0]].shape:
             continue
         norm = facts.maker(mean.tensors[0])
@@ -118,8 +115,10 @@ def norms_of_rows(ledger: Ledger) -> Iterator[Cause]:
             norm = facts.maker(norm.tensors[0]) if norm.tensors else None
         if norm is None or norm.name not in NORMS:
             continue
-        shape = facts.tensors[norm.tensors[0]].shape
-        if len(shape) < 2 or shape[0] < 2:
+        operand = facts.tensors[norm.tensors[0]]
+        shape = operand.shape
+        has_dim = any("dim" in text for text in norm.constants)
+        if has_dim or operand.is_parameter or len(shape) < 2 or shape[0] < 2:
             continue
         span = own_span(facts, norm)
         place = facts.at_line(own_span(facts, mean))
@@ -141,7 +140,7 @@ def divergences_in_range(ledger: Ledger) -> Iterator[Cause]:
             continue
         target, value = operands[1]
         low = lowest(value)
-        if low is not None and low < 0:
+        if low is not None and low < -1e-3:
             span = own_span(facts, loss)
             divergence = facts.tensors[loss.outputs[0]].value if loss.outputs else None
             is_number = divergence is not None and divergence.all_finite

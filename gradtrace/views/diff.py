@@ -194,7 +194,7 @@ def reason_lines(difference: Difference) -> Iterator[str]:
 
 def how_far(difference: Difference) -> str:
     """Return how far apart the values of a difference are, in words."""
-    if difference.values is not None and None in difference.values:
+    if difference.values.count(None) == 1:
         holder, lacking = ("A", "B") if difference.values[1] is None else ("B", "A")
         return f"{holder} has a gradient, {lacking} has none"
     assert difference.relative is not None

@@ -191,39 +191,38 @@ class Alignment:
             [i for i in self.leaves(run, paired) if run.tensors[i].is_parameter and i in run.uses]
             for run, paired in ((self.a, self.partner), (self.b, self.source))
         )
-        for j in parameters_b:
-            if j in self.source or j in self.b.pieces:
-                continue
-            free = [i for i in parameters_a if i not in self.a.pieces and i not in self.partner]
-            pieces, dim, transposed = pieces_of(self.b.tensors[j].value, self.a, free)
-            if pieces:
-                self.pair(fuse(self.a, pieces, dim, transposed), j)
-                biases = [bias_of(self.a, i) for i in pieces]
-                self.pair_biases(self.a, biases, bias_of(self.b, j))
-        for i in parameters_a:
-            if i in self.partner or i in self.a.pieces:
-                continue
-            free = [j for j in parameters_b if j not in self.b.pieces and j not in self.source]
-            pieces, dim, transposed = pieces_of(self.a.tensors[i].value, self.b, free)
-            if pieces:
-                self.pair(i, fuse(self.b, pieces, dim, transposed))
-                biases = [bias_of(self.b, j) for j in pieces]
-                self.pair_biases(self.b, biases, bias_of(self.a, i))
+        self.pair_pieces(self.a, parameters_a, parameters_b)
+        self.pair_pieces(self.b, parameters_b, parameters_a)
 
-    def pair_biases(self, run: RecordedRun, pieces: list[int | None], whole: int | None) -> None:
-        """Pair the biases in several pieces that belong to a weight in several pieces."""
-        opposite, paired, paired_wholes = (
-            (self.b, self.partner, self.source)
-            if run is self.a
-            else (self.a, self.source, self.partner)
-        )
-        biases = [i for i in pieces if i is not None and i not in paired and i not in run.pieces]
-        if whole is None or whole in paired_wholes or len(biases) < len(pieces):
-            return
-        joined = concatenated([run.tensors[i].value for i in biases], 0, False)
-        if is_equal(joined, opposite.tensors[whole].value):
-            fused = fuse(run, biases, 0, False)
-            self.pair(*((fused, whole) if run is self.a else (whole, fused)))
+    def pair_pieces(self, run: RecordedRun, parameters: list[int], wholes: list[int]) -> None:
+        """Pair parameters in one piece with those of a run that have the same in several."""
+        opposite = self.b if run is self.a else self.a
+        for whole in wholes:
+            if self.is_paired(opposite, whole):
+                continue
+            free = [i for i in parameters if not self.is_paired(run, i)]
+            pieces, dim, transposed = pieces_of(opposite.tensors[whole].value, run, free)
+            if not pieces:
+                continue
+            self.pair_fused_with(run, fuse(run, pieces, dim, transposed), whole)
+            # and their biases
+            biases = [bias_of(run, i) for i in pieces]
+            bias = bias_of(opposite, whole)
+            if bias is None or self.is_paired(opposite, bias):
+                continue
+            parts = [i for i in biases if i is not None and not self.is_paired(run, i)]
+            if len(parts) < len(pieces):
+                continue
+            joined = concatenated([run.tensors[i].value for i in parts], 0, False)
+            if is_equal(joined, opposite.tensors[bias].value):
+                self.pair_fused_with(run, fuse(run, parts, 0, False), bias)
+
+    def is_paired(self, run: RecordedRun, tensor: int) -> bool:
+        """Whether a tensor of a run has a partner, alone or as a piece."""
+        return tensor in (self.partner if run is self.a else self.source) or tensor in run.pieces
+
+    def pair_fused_with(self, run: RecordedRun, fused: int, whole: int) -> None:
+        self.pair(*((fused, whole) if run is self.a else (whole, fused)))
 
     def alike(self, i: int, j: int) -> bool:
         """Whether two tensors have equal values, also transposed or reshaped."""

@@ -493,9 +493,9 @@ def added_terms(run: RecordedRun, operation: Operation) -> float:
     size = max(norms)
     if is_sum:
         results = max(1, prod(run.shape(operation.outputs[0])))
-        terms = max(1.0, prod(run.shape(operation.tensors[0])) / results)
-        size *= terms**0.5 / (terms if operation.name == "mean" else 1.0)
+        count = max(1.0, prod(run.shape(operation.tensors[0])) / results)
+        size *= count**0.5 / (count if operation.name == "mean" else 1.0)
     if kind == "contraction" or operation.name == "linear":
-        terms = max(1, *run.shape(operation.tensors[0])[-1:])
-        size = max(size, norms[0] * max(norms[1:], default=1.0) / terms**0.5)
+        count = max(1, *run.shape(operation.tensors[0])[-1:])
+        size = max(size, norms[0] * max(norms[1:], default=1.0) / count**0.5)
     return size if size < INFINITY else 0.0

@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import prod
 
 from gradtrace.analysis.stats import gradients
-from gradtrace.annotations import Any
+from gradtrace.annotations import Any, Callable
 from gradtrace.engine.operators.tables import function_table
 from gradtrace.lazy_names import words
 from gradtrace.trace.operands import record_of
@@ -251,9 +251,14 @@ class RecordedRun:
         """Return the tensor that no operation made from which views and copies led to this one;
         None if something else is on the way.
         """
-        while (maker := self.maker(tensor)) is not None:
-            if not is_view(maker):
-                return None
+        begin = self.behind(tensor, is_view)
+        return begin if self.maker(begin) is None else None
+
+    def behind(self, tensor: int, passes: Callable[[Operation], bool]) -> int:
+        """Return the first tensor that operations which `passes` is true of led to this one from,
+        by their first operands.
+        """
+        while (maker := self.maker(tensor)) is not None and passes(maker):
             tensor = maker.tensors[0]
         return tensor
 
@@ -286,14 +291,10 @@ class RecordedRun:
         """Return the data of which views and indices selected a part, at least one; None if a
         tensor is something else.
         """
-        begin = tensor
-        while (maker := self.maker(tensor)) is not None:
-            if not is_view(maker) and maker.name not in SELECTIONS:
-                return None
-            tensor = maker.tensors[0]
-        record = self.tensors[tensor]
-        is_data = not record.requires_grad and not record.is_parameter
-        return tensor if is_data and tensor != begin else None
+        data = self.behind(tensor, lambda o: is_view(o) or o.name in SELECTIONS)
+        record = self.tensors[data]
+        is_data = not (record.requires_grad or record.is_parameter or self.maker(data))
+        return data if is_data and data != tensor else None
 
     def begin_at_copy(self, leaf: TensorRecord) -> None:
         """Let a leaf that was copied from another one, `weight.detach().clone().requires_grad_()`,
@@ -321,8 +322,7 @@ class RecordedRun:
         """Return the concatenation from which views and copies led to a tensor; None without
         one.
         """
-        while (maker := self.maker(tensor)) is not None and is_view(maker):
-            tensor = maker.tensors[0]
+        maker = self.maker(self.behind(tensor, is_view))
         return maker if maker is not None and maker.name in ("cat", "stack") else None
 
     def begin_filled(self, chain: list[int]) -> None:

@@ -88,6 +88,7 @@ class Search:
         self.a = cells.a
         self.b = cells.b
         self.ends = ends
+        self.last = set(ends)
 
     @cached_property
     def texts(self) -> TwoTexts:
@@ -98,14 +99,15 @@ class Search:
         if undivided is not None:
             return [undivided]
         momentum = list(self.momentum_differences())
+        decided = {origin.cell for origin in momentum}  # by their options
         origins = [
             origin
             for origin in with_new_parts(
                 sorted((*self.origins(), *momentum), key=lambda o: self.order(o.cell))
             )
-            if origin in momentum or not self.is_rounding(origin.cell)
+            if origin.cell in decided or not self.is_rounding(origin.cell)
         ]
-        lasting = [o for o in origins if o in momentum or not self.is_undone(o.cell)]
+        lasting = [o for o in origins if o.cell in decided or not self.is_undone(o.cell)]
         differences = list(map(self.difference, lasting or origins))
         if differences:
             differences = [*self.parameters_of_one(), *differences]
@@ -406,7 +408,7 @@ class Search:
         one value, `-x.mean()` and `(-x).mean()`.
         """
         kind, start = cell
-        if kind == GRAD or cell in self.ends or self.a.tensors[start].operation is None:
+        if kind == GRAD or cell in self.last or self.a.tensors[start].operation is None:
             return False
         waiting = [start]
         seen = {start}
@@ -490,14 +492,19 @@ class Search:
         numbers = [None if p is None else p.operation for p in (place_a, place_b)]
         if numbers[0] is None or numbers[1] is None:
             return step
-        chosen = self.a.operations[numbers[0]], self.b.operations[numbers[1]]
-        steps = [
-            self.a.step_of_operation[n]
-            for n, m in self.pairs.operations.items()
-            if is_repeated(self.a.operations[n], chosen[0])
-            and is_repeated(self.b.operations[m], chosen[1])
-        ]
-        return min([step, *filter(lambda number: number > 0, steps)])
+        call = called(self.a.operations[numbers[0]]), called(self.b.operations[numbers[1]])
+        return min(step, self.first_steps.get(call, step))
+
+    @cached_property
+    def first_steps(self) -> dict[object, int]:
+        """The first step in which a pair of operations stands at its two places."""
+        steps: dict[object, int] = {}
+        for n, m in self.pairs.operations.items():
+            call = called(self.a.operations[n]), called(self.b.operations[m])
+            step = self.a.step_of_operation[n]
+            if step > 0:
+                steps[call] = min(step, steps.get(call, step))
+        return steps
 
     def is_drawn_row(
         self, place_a: DifferencePlace | None, place_b: DifferencePlace | None
@@ -596,15 +603,14 @@ class Search:
             )
         word, reason = reason_of(cells, (kind, i), sides)
         if word.startswith(ONLY):
+            run, alone = (self.a, origin.only_a) if word.endswith("B") else (self.b, origin.only_b)
             # what the other run does there with no operation of its record
-            name, run, alone = (
-                ("A", self.a, origin.only_a) if word[-1] == "B" else ("B", self.b, origin.only_b)
-            )
             written = next((t for k, t in alone if k == VALUE and run.write_of(t)), None)
             if written is not None:
                 word = FORWARD
                 reason = relation(*cells.values((kind, i)))
-                sides = ((written, None), sides[1]) if name == "A" else (sides[0], (written, None))
+                side = written, None
+                sides = (side, sides[1]) if run is self.a else (sides[0], side)
         if word == UPDATE and (beside := self.located_write(i, j)) is not None:
             return beside
         is_step = word == UPDATE and None not in (sides[0][0], sides[1][0])
@@ -748,13 +754,9 @@ def constants(operation: Operation) -> tuple[str, ...]:
     return tuple(sorted(operation.constants))
 
 
-def is_repeated(operation: Operation, twin: Operation) -> bool:
-    """Whether one place of the program calls two operations with the same options."""
-    return (operation.name, operation.span, constants(operation)) == (
-        twin.name,
-        twin.span,
-        constants(twin),
-    )
+def called(operation: Operation) -> object:
+    """Return what the calls of one place of the program with the same options have in common."""
+    return operation.name, operation.span, constants(operation)
 
 
 def keeps_statistics(norm: Operation) -> bool:

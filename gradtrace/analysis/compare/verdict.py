@@ -283,15 +283,9 @@ def last_results(pairs: Alignment) -> set[int]:
     ]
     if names[0] and names[1]:
         pairs.pair(names[0][0], names[1][0])
-    sources = [detached_from(a, i) for i in unused[0] if i in pairs.partner]
+    # what a result was detached from
+    sources = [a.behind(i, lambda o: o.name == "detach") for i in unused[0] if i in pairs.partner]
     return {i for i in sources if i in pairs.partner}
-
-
-def detached_from(run: RecordedRun, tensor: int) -> int:
-    """Return the tensor that a result was detached from; the result itself if it was not."""
-    while (maker := run.maker(tensor)) is not None and maker.name == "detach":
-        tensor = maker.tensors[0]
-    return tensor
 
 
 # ---- several records
